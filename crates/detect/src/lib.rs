@@ -1,0 +1,1 @@
+//! Bytes in, findings out. Knows nothing of sessions or policy.

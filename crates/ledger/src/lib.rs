@@ -1,0 +1,1 @@
+//! The provenance log: format, append, read, verify; and the evidence vault.

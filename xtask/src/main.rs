@@ -1,0 +1,3 @@
+//! `cargo xtask`: everything a contributor does twice.
+
+fn main() {}
