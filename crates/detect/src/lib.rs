@@ -1,1 +1,5 @@
 //! Bytes in, findings out. Knows nothing of sessions or policy.
+
+mod finding;
+
+pub use finding::{Confidence, Finding, FindingKind, RuleId};

@@ -1,0 +1,116 @@
+//! What a detector reports: which rule fired where, how sure it is, and never the value itself.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use tidegate_core::{Class, Kind};
+
+/// One place in a text where a rule fired. It holds offsets, not bytes, so it is safe to log and to store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The rule that fired.
+    pub rule: RuleId,
+    /// What sort of thing was found.
+    pub kind: FindingKind,
+    /// The class that the find puts its carrier in.
+    pub class: Class,
+    /// Where it stands, as byte offsets into the text that was scanned.
+    pub span: Range<usize>,
+    /// How sure the rule is.
+    pub confidence: Confidence,
+}
+
+/// A rule's stable name, such as `email` or `aws-access-key-id`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RuleId(Arc<str>);
+
+impl RuleId {
+    /// Names a rule.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RuleId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for RuleId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+/// What sort of thing a rule finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FindingKind {
+    /// Data about a person.
+    Pii,
+    /// The organisation's own names and hosts.
+    InternalIp,
+    /// Keys, tokens, passwords.
+    Credentials,
+    /// Text that tries to give the agent orders.
+    Injection,
+}
+
+impl FindingKind {
+    /// The name used on every wire and in every file.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pii => "pii",
+            Self::InternalIp => "internal_ip",
+            Self::Credentials => "credentials",
+            Self::Injection => "injection",
+        }
+    }
+
+    /// The kind a session carries after this was found; an injection is about integrity and carries none.
+    #[must_use]
+    pub const fn contaminates(self) -> Option<Kind> {
+        match self {
+            Self::Pii => Some(Kind::Pii),
+            Self::InternalIp => Some(Kind::InternalIp),
+            Self::Credentials => Some(Kind::Credentials),
+            Self::Injection => None,
+        }
+    }
+}
+
+/// How sure a rule is, in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Confidence(u8);
+
+impl Confidence {
+    /// As sure as a checksum or an unmistakable prefix can be.
+    pub const CERTAIN: Self = Self(100);
+
+    /// A confidence from a percentage; above 100 is 100.
+    #[must_use]
+    pub const fn percent(percent: u8) -> Self {
+        Self(if percent > 100 { 100 } else { percent })
+    }
+
+    /// The confidence as a number from 0 to 1.
+    #[must_use]
+    pub fn as_f32(self) -> f32 {
+        f32::from(self.0) / 100.0
+    }
+
+    /// The confidence in percent.
+    #[must_use]
+    pub const fn as_percent(self) -> u8 {
+        self.0
+    }
+}
