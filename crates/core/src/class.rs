@@ -23,7 +23,13 @@ pub enum Class {
 
 impl Class {
     /// Every class, lowest first.
-    pub const ALL: [Self; 5] = [Self::Public, Self::Internal, Self::Confidential, Self::Pii, Self::Secret];
+    pub const ALL: [Self; 5] = [
+        Self::Public,
+        Self::Internal,
+        Self::Confidential,
+        Self::Pii,
+        Self::Secret,
+    ];
 
     /// What cannot be classified counts as this.
     pub const UNCLASSIFIED: Self = Self::Confidential;
@@ -225,7 +231,9 @@ mod tests {
 
     #[test]
     fn kinds_only_grow() {
-        let kinds = Kinds::NONE.with(Kind::Pii).union(Kinds::NONE.with(Kind::Credentials));
+        let kinds = Kinds::NONE
+            .with(Kind::Pii)
+            .union(Kinds::NONE.with(Kind::Credentials));
         assert_eq!(kinds.iter().collect::<Vec<_>>(), [Kind::Pii, Kind::Credentials]);
         assert_eq!(Kinds::from_bits(kinds.bits() | 0x80), kinds);
     }

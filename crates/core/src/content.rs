@@ -36,13 +36,21 @@ impl<T> Confined<T> {
     /// The same content at a class at least as high.
     #[must_use]
     pub fn raise(self, class: Class) -> Self {
-        Self { class: self.class.join(class), content: self.content }
+        Self {
+            class: self.class.join(class),
+            content: self.content,
+        }
     }
 }
 
 impl<T: AsRef<[u8]>> fmt::Debug for Confined<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Confined({}, {} bytes)", self.class, self.content.as_ref().len())
+        write!(
+            f,
+            "Confined({}, {} bytes)",
+            self.class,
+            self.content.as_ref().len()
+        )
     }
 }
 

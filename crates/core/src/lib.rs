@@ -5,12 +5,24 @@
 
 mod class;
 mod content;
+mod context;
+mod control;
+mod decision;
 mod ident;
 mod label;
+mod manifest;
+mod plan;
+mod refusal;
 mod role;
 
 pub use class::{Class, Kind, Kinds, UnknownClass};
 pub use content::Confined;
-pub use ident::{BadIdent, Ident};
+pub use context::{Admission, ContextState, Dataset, Entry, Halt, Moment, Rise};
+pub use control::{Control, ControlList, DuplicateTool, Permission, Permissions, Tool, ToolFacts};
+pub use decision::{Attempt, Cleared, Decision, Permit, decide};
+pub use ident::{BadIdent, Ident, Name};
 pub use label::Label;
+pub use manifest::{Manifest, ManifestTool, Sensitivity, manifest};
+pub use plan::{BadPlan, PlanReport, PlannedCall, Violation, validate_plan};
+pub use refusal::{Refusal, Rule};
 pub use role::{Role, UnknownRole};

@@ -55,7 +55,10 @@ impl FromStr for Role {
     type Err = UnknownRole;
 
     fn from_str(name: &str) -> Result<Self, UnknownRole> {
-        Self::ALL.into_iter().find(|role| role.as_str() == name).ok_or(UnknownRole)
+        Self::ALL
+            .into_iter()
+            .find(|role| role.as_str() == name)
+            .ok_or(UnknownRole)
     }
 }
 

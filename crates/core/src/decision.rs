@@ -1,0 +1,182 @@
+//! The one rule that blocks, and the permit that only it can give.
+
+use crate::{Class, ContextState, Control, Kinds, Refusal, Rule, Tool};
+
+/// A call that somebody wants to make.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt<'a> {
+    /// The tool to be called.
+    pub tool: &'a Tool,
+    /// The state of the session that wants to call it.
+    pub context: &'a ContextState,
+    /// The highest class found in the call's own arguments.
+    pub arguments: Class,
+    /// What was found in them.
+    pub argument_kinds: Kinds,
+}
+
+/// The answer to an attempt.
+#[derive(Debug)]
+pub enum Decision {
+    /// The call may go on.
+    Allow(Permit),
+    /// A person must decide first.
+    Hold(Refusal),
+    /// The call may not go on.
+    Deny(Refusal),
+}
+
+/// Leave to send one thing to one place.
+///
+/// INVARIANT (permit from decision): the only constructor is in [`decide`].
+#[derive(Debug)]
+pub struct Permit(());
+
+impl Permit {
+    /// Spends the permit on what is to be sent.
+    pub fn clear<T>(self, subject: T) -> Cleared<T> {
+        Cleared(subject)
+    }
+}
+
+/// Something that a decision let through: what a tool, a destination or a person may be sent.
+#[derive(Debug)]
+pub struct Cleared<T>(T);
+
+impl<T> Cleared<T> {
+    /// Takes out what was cleared, to send it.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+/// A call passes only if max(session label, class found in its arguments) <= the tool's ceiling, the session is not
+/// halted and the tool's control level lets it.
+#[must_use]
+pub fn decide(attempt: Attempt<'_>) -> Decision {
+    let Attempt {
+        tool,
+        context,
+        arguments,
+        ..
+    } = attempt;
+    if context.halted().is_some() {
+        return Decision::Deny(Refusal::of(Rule::SessionHalted, attempt));
+    }
+    if tool.control == Control::Blocked {
+        return Decision::Deny(Refusal::of(Rule::ToolBlocked, attempt));
+    }
+    if context.label().class() > tool.ceiling {
+        return Decision::Deny(Refusal::of(Rule::LabelAboveCeiling, attempt));
+    }
+    if arguments > tool.ceiling {
+        return Decision::Deny(Refusal::of(Rule::ArgumentsAboveCeiling, attempt));
+    }
+    match tool.control {
+        // INVARIANT (permit from decision): every check above has passed.
+        Control::Auto => Decision::Allow(Permit(())),
+        Control::HumanApproval => Decision::Hold(Refusal::of(Rule::HumanApproval, attempt)),
+        Control::Blocked => Decision::Deny(Refusal::of(Rule::ToolBlocked, attempt)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Entry, Halt, Moment, Name, ToolFacts};
+    use proptest::prelude::*;
+
+    fn name(text: &str) -> Name {
+        Name::parse(text).unwrap()
+    }
+
+    fn context_at(class: Class) -> ContextState {
+        let mut context = ContextState::clean();
+        let kinds = class.kind().into_iter().collect();
+        context.admit(Entry {
+            class,
+            kinds,
+            source: name("search_email"),
+            at: Moment(0),
+        });
+        context
+    }
+
+    fn tool(ceiling: Class, control: Control) -> Tool {
+        let facts = ToolFacts {
+            ceiling: Some(ceiling),
+            control,
+            ..ToolFacts::named(name("web_search"))
+        };
+        Tool::declared(facts)
+    }
+
+    fn verdict(tool: &Tool, context: &ContextState, arguments: Class) -> Decision {
+        decide(Attempt {
+            tool,
+            context,
+            arguments,
+            argument_kinds: Kinds::NONE,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn passes_only_under_the_ceiling(label in 0..5u8, arguments in 0..5u8, ceiling in 0..5u8) {
+            let context = context_at(Class::from_rank(label).unwrap());
+            let tool = tool(Class::from_rank(ceiling).unwrap(), Control::Auto);
+            let decision = verdict(&tool, &context, Class::from_rank(arguments).unwrap());
+            prop_assert_eq!(matches!(decision, Decision::Allow(_)), label.max(arguments) <= ceiling);
+        }
+    }
+
+    #[test]
+    fn control_levels_never_widen() {
+        let clean = ContextState::clean();
+        let held = tool(Class::Public, Control::HumanApproval);
+        assert!(
+            matches!(verdict(&held, &clean, Class::Public), Decision::Hold(r) if r.rule() == Rule::HumanApproval)
+        );
+        let private = context_at(Class::Pii);
+        assert!(
+            matches!(verdict(&held, &private, Class::Public), Decision::Deny(r) if r.rule() == Rule::LabelAboveCeiling)
+        );
+        let blocked = tool(Class::Secret, Control::Blocked);
+        assert!(
+            matches!(verdict(&blocked, &clean, Class::Public), Decision::Deny(r) if r.rule() == Rule::ToolBlocked)
+        );
+    }
+
+    #[test]
+    fn nothing_passes_in_a_halted_session() {
+        let mut halted = ContextState::clean();
+        halted.halt(Halt {
+            source: name("fetch"),
+            at: Moment(0),
+        });
+        let decision = verdict(&tool(Class::Secret, Control::Auto), &halted, Class::Public);
+        assert!(matches!(decision, Decision::Deny(r) if r.rule() == Rule::SessionHalted));
+    }
+
+    #[test]
+    fn a_denial_names_class_and_source() {
+        let decision = verdict(
+            &tool(Class::Public, Control::Auto),
+            &context_at(Class::Internal),
+            Class::Public,
+        );
+        let Decision::Deny(refusal) = decision else {
+            panic!("must be denied")
+        };
+        let reason = refusal.reason();
+        assert!(
+            reason.starts_with(
+                "tool \"web_search\" blocked: session context contains internal_ip (from search_email)"
+            ),
+            "{reason}"
+        );
+        assert!(reason.contains("internal"), "{reason}");
+        assert!(!refusal.retryable());
+        assert!(!refusal.remedy().is_empty());
+    }
+}

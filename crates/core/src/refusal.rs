@@ -1,0 +1,198 @@
+//! Why a call did not pass, in words an agent can act on. Built from names and classes alone, never from data.
+
+use crate::{Attempt, Class, Kinds, Name, Tool};
+
+/// The rule that stopped a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// Nobody knows the tool.
+    UnknownTool,
+    /// The control list blocks the tool always.
+    ToolBlocked,
+    /// The session's label is above the tool's ceiling.
+    LabelAboveCeiling,
+    /// The call's own arguments are above the tool's ceiling.
+    ArgumentsAboveCeiling,
+    /// A person must approve this call.
+    HumanApproval,
+    /// A person must decide before anything passes in this session.
+    SessionHalted,
+    /// The authority says this principal may not use the tool.
+    NotPermitted,
+    /// The authority cannot be asked.
+    AuthorityUnreachable,
+}
+
+impl Rule {
+    /// Every rule.
+    pub const ALL: [Self; 8] = [
+        Self::UnknownTool,
+        Self::ToolBlocked,
+        Self::LabelAboveCeiling,
+        Self::ArgumentsAboveCeiling,
+        Self::HumanApproval,
+        Self::SessionHalted,
+        Self::NotPermitted,
+        Self::AuthorityUnreachable,
+    ];
+
+    /// The name used on every wire and in every file.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownTool => "unknown-tool",
+            Self::ToolBlocked => "tool-blocked",
+            Self::LabelAboveCeiling => "label-above-ceiling",
+            Self::ArgumentsAboveCeiling => "arguments-above-ceiling",
+            Self::HumanApproval => "human-approval",
+            Self::SessionHalted => "session-halted",
+            Self::NotPermitted => "not-permitted",
+            Self::AuthorityUnreachable => "authority-unreachable",
+        }
+    }
+}
+
+/// A refusal: the rule, and the names and classes that it stands on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    rule: Rule,
+    tool: Name,
+    ceiling: Class,
+    label: Class,
+    arguments: Class,
+    kinds: Kinds,
+    argument_kinds: Kinds,
+    source: Option<Name>,
+}
+
+impl Refusal {
+    /// A refusal by a rule that looked at the whole attempt.
+    #[must_use]
+    pub fn of(rule: Rule, attempt: Attempt<'_>) -> Self {
+        let Attempt {
+            tool,
+            context,
+            arguments,
+            argument_kinds,
+        } = attempt;
+        let halted_by = context
+            .halted()
+            .map(|halt| &halt.source)
+            .filter(|_| rule == Rule::SessionHalted);
+        Self {
+            rule,
+            tool: tool.name.clone(),
+            ceiling: tool.ceiling,
+            label: context.label().class(),
+            arguments,
+            kinds: context.kinds(),
+            argument_kinds,
+            source: halted_by.or_else(|| context.contamination_source()).cloned(),
+        }
+    }
+
+    /// A refusal of a tool that nobody knows.
+    #[must_use]
+    pub fn unknown_tool(name: Name) -> Self {
+        let tool = Tool::undeclared(name);
+        Self {
+            rule: Rule::UnknownTool,
+            ceiling: tool.ceiling,
+            tool: tool.name,
+            label: Class::Public,
+            arguments: Class::Public,
+            kinds: Kinds::NONE,
+            argument_kinds: Kinds::NONE,
+            source: None,
+        }
+    }
+
+    /// The rule that stopped the call.
+    #[must_use]
+    pub const fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    /// What happened and why.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let Self {
+            tool,
+            ceiling,
+            label,
+            arguments,
+            ..
+        } = self;
+        match self.rule {
+            Rule::UnknownTool => {
+                format!("tool \"{tool}\" blocked: no tool of that name is in the control list")
+            }
+            Rule::ToolBlocked => format!("tool \"{tool}\" blocked: the control list never lets it run"),
+            Rule::LabelAboveCeiling => format!(
+                "tool \"{tool}\" blocked: session context contains {} (from {}); the session is labelled {label} and \
+                 this tool may be given at most {ceiling}",
+                listed(self.kinds, *label),
+                self.source.as_ref().map_or("an earlier call", Name::as_str),
+            ),
+            Rule::ArgumentsAboveCeiling => format!(
+                "tool \"{tool}\" blocked: its arguments contain {}, which is {arguments}; this tool may be given at \
+                 most {ceiling}",
+                listed(self.argument_kinds, *arguments),
+            ),
+            Rule::HumanApproval => format!("tool \"{tool}\" held: each call to it needs a person's approval"),
+            Rule::SessionHalted => format!(
+                "tool \"{tool}\" blocked: the session is halted because content from {} tried to give instructions",
+                self.source.as_ref().map_or("an earlier call", Name::as_str),
+            ),
+            Rule::NotPermitted => format!("tool \"{tool}\" blocked: this agent may not use it"),
+            Rule::AuthorityUnreachable => {
+                format!("tool \"{tool}\" blocked: the authority that says who may use it cannot be reached")
+            }
+        }
+    }
+
+    /// What to do instead.
+    #[must_use]
+    pub const fn remedy(&self) -> &'static str {
+        match self.rule {
+            Rule::UnknownTool => {
+                "call one of the tools in the session's manifest, or ask an administrator to declare this one"
+            }
+            Rule::ToolBlocked => "do this step without the tool, or hand it to a person",
+            Rule::LabelAboveCeiling => {
+                "go on with tools whose ceiling covers the session's label (see the manifest), or do this step in a new \
+                 session before any internal tool is called"
+            }
+            Rule::ArgumentsAboveCeiling => {
+                "call it again without the sensitive values, or use a tool with a higher ceiling"
+            }
+            Rule::HumanApproval => "wait for a person to approve this call, or go on with other steps",
+            Rule::SessionHalted => {
+                "stop and tell the user; a person must review the session before it goes on"
+            }
+            Rule::NotPermitted => "use another tool, or ask an administrator for the permission",
+            Rule::AuthorityUnreachable => "wait a moment and try again; if it goes on, tell an administrator",
+        }
+    }
+
+    /// Whether the same agent may succeed later, or with other arguments, in this session.
+    #[must_use]
+    pub const fn retryable(&self) -> bool {
+        match self.rule {
+            Rule::ArgumentsAboveCeiling
+            | Rule::HumanApproval
+            | Rule::SessionHalted
+            | Rule::AuthorityUnreachable => true,
+            Rule::UnknownTool | Rule::ToolBlocked | Rule::LabelAboveCeiling | Rule::NotPermitted => false,
+        }
+    }
+}
+
+fn listed(kinds: Kinds, class: Class) -> String {
+    let kinds: Vec<_> = kinds.iter().map(|kind| kind.as_str()).collect();
+    if kinds.is_empty() {
+        format!("{class} data")
+    } else {
+        kinds.join(", ")
+    }
+}
