@@ -1,0 +1,12 @@
+//! What must outlive a process: sessions and tokens.
+//!
+//! The contract is written in domain verbs (`raise`, never `set`), so that no backend can express a lower label.
+//! Every "must" in [`SessionStore`] and [`TokenStore`] is a case of the conformance suite that each backend passes.
+
+mod contract;
+mod session;
+mod token;
+
+pub use contract::{OpenError, SessionStore, StoreError, TokenStore};
+pub use session::{Admitted, Opening, Reset, Session};
+pub use token::{TokenDigest, TokenRecord};
