@@ -1,9 +1,22 @@
-//! The binary.
+//! The `tidegate` binary: raw configuration to checked configuration to wiring.
+
+mod cli;
+mod commands;
 mod config;
-fn main() {
-    let _ = config::check(
-        config::EXAMPLE,
-        std::path::Path::new("."),
-        &config::Overrides::default(),
-    );
+mod failure;
+mod source;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    match cli::Cli::parse().run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            terminal::note(format_args!("tidegate: {failure}"));
+            failure.code()
+        }
+    }
 }

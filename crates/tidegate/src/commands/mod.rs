@@ -1,0 +1,5 @@
+//! One module for each command: its arguments and what it does.
+
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod init;
