@@ -25,13 +25,22 @@ pub trait SessionStore: Send + Sync {
     async fn raise(&self, id: &Ident, entry: Entry) -> Result<Admitted, StoreError>;
 
     /// Registers a dataset. A known one at a lower class must change nothing.
-    async fn add_dataset(&self, id: &Ident, name: Name, class: Class, at: Moment) -> Result<Admitted, StoreError>;
+    async fn add_dataset(
+        &self,
+        id: &Ident,
+        name: Name,
+        class: Class,
+        at: Moment,
+    ) -> Result<Admitted, StoreError>;
 
     /// Halts the session until it is reset. A halted session must keep its first halt.
     async fn halt(&self, id: &Ident, halt: Halt) -> Result<Admitted, StoreError>;
 
     /// Starts the context anew, for an administrator, and must keep the reason. The only way down there is.
     async fn reset(&self, id: &Ident, reset: Reset) -> Result<Arc<Session>, StoreError>;
+
+    /// Every reset of the session with who, why and when, oldest first; none when there is no such session.
+    async fn resets(&self, id: &Ident) -> Result<Vec<Reset>, StoreError>;
 
     /// Sessions in the order of their ids, after `after`, at most `limit`.
     async fn list(&self, after: Option<&Ident>, limit: usize) -> Result<Vec<Arc<Session>>, StoreError>;
@@ -57,7 +66,7 @@ pub trait TokenStore: Send + Sync {
 }
 
 /// Why a session could not be opened.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     /// The id exists.
     #[error("a session with this id exists already")]
@@ -68,7 +77,7 @@ pub enum OpenError {
 }
 
 /// Why the store could not answer. Every one of these is a denial to whoever asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// There is no such session.
     #[error("there is no session with this id")]

@@ -3,10 +3,14 @@
 //! The contract is written in domain verbs (`raise`, never `set`), so that no backend can express a lower label.
 //! Every "must" in [`SessionStore`] and [`TokenStore`] is a case of the conformance suite that each backend passes.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod contract;
 mod session;
+mod sqlite;
 mod token;
 
 pub use contract::{OpenError, SessionStore, StoreError, TokenStore};
 pub use session::{Admitted, Opening, Reset, Session};
+pub use sqlite::{SqliteOptions, SqliteStore};
 pub use token::{TokenDigest, TokenRecord};

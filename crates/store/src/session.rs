@@ -33,7 +33,7 @@ pub struct Opening {
 }
 
 /// An administrator's decision to start a session's context anew.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reset {
     /// Who decided.
     pub by: Ident,

@@ -1,0 +1,98 @@
+//! What every backend must do: each "must" of the contract is a case here, and every backend passes all of them.
+//!
+//! A backend gives one function that opens a handle on the state of a given name: a new name is an empty state, and a name
+//! opened twice is two handles on one state, as two processes would have them. A case that fails panics and names itself.
+#![expect(
+    clippy::unwrap_used,
+    reason = "the suite is for tests, and a test stops at the first surprise"
+)]
+
+mod sessions;
+mod tokens;
+
+use std::sync::Arc;
+
+use tidegate_core::{Class, Entry, Ident, Kind, Kinds, Moment, Name};
+
+use crate::{Opening, SessionStore, TokenStore};
+
+/// Runs every case, each on a state of its own. `open` is called with the name of the case.
+pub async fn run_all<S, F>(open: impl Fn(&'static str) -> F)
+where
+    S: SessionStore + TokenStore + 'static,
+    F: Future<Output = S>,
+{
+    macro_rules! cases {
+        ($($module:ident: $($case:ident),+;)+) => {
+            $($({
+                let name = stringify!($case);
+                let handles = Handles { one: Arc::new(open(name).await), two: Arc::new(open(name).await) };
+                $module::$case(&handles).await;
+                let Handles { one, two } = handles;
+                drop((one, two));
+                let again = Arc::new(open(name).await);
+                survives(name, again).await;
+            })+)+
+        };
+    }
+    cases! {
+        sessions: open_gives_a_clean_session, open_refuses_an_id_that_exists, unknown_ids_are_no_sessions,
+            current_shows_every_change_at_once, raise_never_lowers, raise_notes_kinds, dataset_raises_but_never_lowers,
+            halt_keeps_the_first, reset_is_the_only_way_down, reset_keeps_the_reasons, raise_after_reset_counts,
+            racing_raises_leave_the_maximum, racing_opens_have_one_winner, racing_datasets_are_all_kept,
+            list_pages_in_order, ready_answers, many_changes_survive;
+        tokens: issue_refuses_what_exists, find_shows_a_revocation_at_once, revoke_keeps_the_first_date,
+            tokens_are_listed_oldest_first;
+    }
+}
+
+/// Two handles on one state.
+struct Handles<S> {
+    one: Arc<S>,
+    two: Arc<S>,
+}
+
+/// The state a case left must be readable by a handle opened afterwards, and complete.
+async fn survives<S: SessionStore + TokenStore>(case: &str, again: Arc<S>) {
+    for session in again.list(None, 1_000).await.unwrap() {
+        let current = again.current(&session.id).await.unwrap();
+        assert_eq!(current.as_deref(), Some(&*session), "{case}");
+    }
+    for token in again.tokens().await.unwrap() {
+        let found = again.find(&token.digest).await.unwrap();
+        assert_eq!(found.as_deref(), Some(&*token), "{case}");
+    }
+    if case == "many_changes_survive" {
+        sessions::many_changes_are_there(&*again).await;
+    }
+}
+
+fn ident(text: &str) -> Ident {
+    Ident::parse(text).unwrap()
+}
+
+fn name(text: &str) -> Name {
+    Name::parse(text).unwrap()
+}
+
+fn opening(id: &str) -> Opening {
+    Opening {
+        id: ident(id),
+        user: ident("ada"),
+        agent: ident("agent-1"),
+        at: Moment(1_000),
+    }
+}
+
+fn entry(class: Class, source: &str) -> Entry {
+    Entry {
+        class,
+        kinds: class.kind().into_iter().collect(),
+        source: name(source),
+        at: Moment(2_000),
+    }
+}
+
+fn kinds(kinds: &[Kind]) -> Kinds {
+    kinds.iter().copied().collect()
+}
