@@ -22,7 +22,7 @@ pub use control::{Control, ControlList, DuplicateTool, Permission, Permissions, 
 pub use decision::{Attempt, Cleared, Decision, Permit, decide};
 pub use ident::{BadIdent, Ident, Name};
 pub use label::Label;
-pub use manifest::{Manifest, ManifestTool, Sensitivity, manifest};
+pub use manifest::{Manifest, ManifestTool, Sensitivity, closed_by_context, manifest};
 pub use plan::{BadPlan, PlanReport, PlannedCall, Violation, validate_plan};
 pub use refusal::{Refusal, Rule};
 pub use role::{Role, UnknownRole};

@@ -83,9 +83,18 @@ pub fn manifest(control: &ControlList, context: &ContextState) -> Manifest {
     }
 }
 
+/// The tools that a session's own state closes: by its label, or because it is halted.
+pub fn closed_by_context<'a>(control: &'a ControlList, context: &'a ContextState) -> impl Iterator<Item = &'a Tool> {
+    control.iter().filter(|tool| is_closed_by_context(tool, context))
+}
+
+fn is_closed_by_context(tool: &Tool, context: &ContextState) -> bool {
+    context.halted().is_some() || context.label().class() > tool.ceiling
+}
+
 /// Whether a tool is closed to a session whatever its arguments are.
 pub(crate) fn is_closed(tool: &Tool, context: &ContextState) -> bool {
-    context.halted().is_some() || tool.control == Control::Blocked || context.label().class() > tool.ceiling
+    tool.control == Control::Blocked || is_closed_by_context(tool, context)
 }
 
 fn closed_by<'a>(

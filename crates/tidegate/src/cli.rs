@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{check, completions, init};
+use crate::commands::{check, completions, demo, init, serve, session, token};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -29,8 +29,12 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Serve(serve::Serve),
+    Demo(demo::Demo),
     Init(init::Init),
     Check(check::Check),
+    Token(token::Token),
+    Session(session::Session),
     Completions(completions::Completions),
 }
 
@@ -38,8 +42,12 @@ impl Cli {
     /// Does what was asked.
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self.command {
+            Command::Serve(command) => command.run(),
+            Command::Demo(command) => command.run(),
             Command::Init(command) => command.run(),
             Command::Check(command) => command.run(),
+            Command::Token(command) => command.run(),
+            Command::Session(command) => command.run(),
             Command::Completions(command) => command.run(),
         }
     }

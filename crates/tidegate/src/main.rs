@@ -6,6 +6,7 @@ mod config;
 mod failure;
 mod source;
 mod terminal;
+mod wiring;
 
 use std::process::ExitCode;
 

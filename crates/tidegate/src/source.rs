@@ -54,6 +54,14 @@ impl Places {
         config.ok_or_else(|| Failure::usage(summary(&source.name, &problems)))
     }
 
+    /// Where state is kept. The configuration is read only if nothing more direct says it.
+    pub(crate) fn data_dir(&self) -> Result<PathBuf, Failure> {
+        match &self.data_dir {
+            Some(path) => Ok(path.clone()),
+            None => Ok(self.load(None)?.data_dir),
+        }
+    }
+
     fn find(&self) -> Result<Source, Failure> {
         if let Some(path) = &self.config {
             return Source::read(path);

@@ -1,34 +1,35 @@
 //! `[limits]`: nothing is without bound.
 
 use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use tidegate_gateway::Limits;
 
 use super::walk::Section;
-
-/// The bounds of the gateway.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limits {
-    /// The largest request body.
-    pub(crate) body_bytes: usize,
-    /// How deep JSON may nest.
-    pub(crate) json_depth: usize,
-    /// How many sessions may be open.
-    pub(crate) sessions: usize,
-    /// How many calls a plan may have.
-    pub(crate) plan_calls: usize,
-}
 
 /// Reads the section; what is not said takes its default.
 pub(super) fn read(root: &mut Section<'_, '_>) -> Limits {
     let mut section = root.section("limits");
-    let mut bound = |key, default: usize, range: RangeInclusive<u64>| {
-        let read = section.as_mut().and_then(|section| section.count(key, range));
-        read.and_then(|count| usize::try_from(count).ok())
-            .unwrap_or(default)
-    };
-    Limits {
-        body_bytes: bound("body_bytes", 8 << 20, 1_024..=256 << 20),
-        json_depth: bound("json_depth", 64, 4..=128),
-        sessions: bound("sessions", 1_000_000, 1..=100_000_000),
-        plan_calls: bound("plan_calls", 256, 1..=4_096),
+    let mut read =
+        |key, range: RangeInclusive<u64>| section.as_mut().and_then(|section| section.count(key, range));
+    let mut limits = Limits::STANDARD;
+    for (key, range, bound) in [
+        ("body_bytes", 1_024..=256 << 20, &mut limits.body_bytes),
+        ("json_depth", 4..=120, &mut limits.json_depth),
+        ("plan_calls", 1..=4_096, &mut limits.plan_calls),
+        ("streams", 1..=100_000, &mut limits.streams),
+    ] {
+        if let Some(count) = read(key, range).and_then(|count| usize::try_from(count).ok()) {
+            *bound = count;
+        }
     }
+    for (key, range, bound) in [
+        ("request_timeout_ms", 100..=600_000, &mut limits.request_timeout),
+        ("drain_ms", 0..=600_000, &mut limits.drain),
+    ] {
+        if let Some(millis) = read(key, range) {
+            *bound = Duration::from_millis(millis);
+        }
+    }
+    limits
 }

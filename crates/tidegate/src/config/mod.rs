@@ -19,13 +19,14 @@ mod walk;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use tidegate_gateway::Limits;
+use tidegate_gateway::telemetry::LogTarget;
 use toml::de::DeTable;
 
 pub(crate) use detect::Detect;
-pub(crate) use limits::Limits;
 pub(crate) use problem::{Problem, Severity};
 pub(crate) use servers::Server;
-pub(crate) use telemetry::{DecisionLog, Telemetry};
+pub(crate) use telemetry::Telemetry;
 pub(crate) use tools::Tools;
 
 use problem::Report;
@@ -224,7 +225,7 @@ impl<'a> Places<'a> {
 
     fn read_telemetry(&mut self, root: &mut Section<'_, '_>) -> Telemetry {
         let (mut telemetry, offset) = telemetry::read(root);
-        if let DecisionLog::File(path) = &mut telemetry.decision_log {
+        if let LogTarget::File(path) = &mut telemetry.decision_log {
             *path = self.directory.join(&*path);
             self.state.push(("decision_log", path.clone(), offset));
         }

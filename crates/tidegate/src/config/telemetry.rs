@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use tidegate_gateway::telemetry::LogTarget;
 use url::Url;
 
 use super::servers::read_url;
@@ -13,18 +14,7 @@ pub(crate) struct Telemetry {
     /// An OpenTelemetry collector.
     pub(crate) otlp_endpoint: Option<Url>,
     /// Where each decision goes, as a line of JSON.
-    pub(crate) decision_log: DecisionLog,
-}
-
-/// Where each decision goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum DecisionLog {
-    /// Beside the gateway's own messages.
-    Stderr,
-    /// After the line that says where the gateway listens.
-    Stdout,
-    /// At the end of a file.
-    File(PathBuf),
+    pub(crate) decision_log: LogTarget,
 }
 
 /// Reads the section; by default decisions go to standard error and traces nowhere.
@@ -36,19 +26,18 @@ pub(super) fn read(root: &mut Section<'_, '_>) -> (Telemetry, Option<usize>) {
     });
     let log = section.as_mut().and_then(|section| {
         let text = section.text("decision_log")?;
-        if text.trim().is_empty() {
+        // Scripts read the address from standard output, and a log without lines is no log.
+        if text.trim().is_empty() || matches!(text.value, "stdout" | "off") {
             let name = section.name_of("decision_log");
-            section.report().error(
-                text.offset,
-                format_args!("{name} must be stderr, stdout or a file"),
-            );
+            section
+                .report()
+                .error(text.offset, format_args!("{name} must be stderr or a file"));
         }
         Some(text)
     });
     let decision_log = match log.map(|text| text.value) {
-        None | Some("stderr") => DecisionLog::Stderr,
-        Some("stdout") => DecisionLog::Stdout,
-        Some(path) => DecisionLog::File(PathBuf::from(path)),
+        None | Some("stderr") => LogTarget::Stderr,
+        Some(path) => LogTarget::File(PathBuf::from(path)),
     };
     let telemetry = Telemetry {
         otlp_endpoint: endpoint,

@@ -1,0 +1,18 @@
+//! What the benchmarks share: measuring, and the machine's own limits to set beside each figure.
+
+mod disk;
+mod http;
+mod spread;
+pub mod stand;
+
+pub use disk::fdatasync_spread;
+pub use http::{HttpLoad, post};
+pub use spread::Spread;
+
+/// The resident memory of this process, in bytes, as the kernel counts it.
+#[must_use]
+pub fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
+}

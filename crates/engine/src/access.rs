@@ -1,0 +1,106 @@
+//! Who may do what, and to whose sessions: the one table of roles.
+
+use tidegate_core::{Ident, Role};
+
+/// Someone at a wire, known by their token.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Who holds the token.
+    pub principal: Ident,
+    /// The agent the token is bound to; without one it stands for any agent of its principal.
+    pub agent: Option<Ident>,
+    /// What the token is good for.
+    pub role: Role,
+}
+
+/// Something that can be done with a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Open one.
+    Open,
+    /// See its state, its manifest, its changes; check a plan.
+    Look,
+    /// Ask whether a call may pass.
+    Call,
+    /// Bring a tool's answer or a dataset into it.
+    Bring,
+    /// Start its context anew.
+    Reset,
+}
+
+impl Act {
+    /// Every act.
+    pub const ALL: [Self; 5] = [Self::Open, Self::Look, Self::Call, Self::Bring, Self::Reset];
+
+    /// What it is called in an answer to someone who may not do it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open sessions",
+            Self::Look => "see sessions",
+            Self::Call => "make calls",
+            Self::Bring => "bring data into sessions",
+            Self::Reset => "reset sessions",
+        }
+    }
+}
+
+/// How far a role reaches in an act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Not at all.
+    Nothing,
+    /// The sessions issued to this principal and agent.
+    Own,
+    /// Every session.
+    All,
+}
+
+/// The table. Every pair of role and act is spelled out; there is no default.
+#[must_use]
+pub const fn reach(role: Role, act: Act) -> Reach {
+    match (role, act) {
+        (Role::Agent, Act::Open | Act::Look | Act::Call | Act::Bring) => Reach::Own,
+        (Role::Agent | Role::Connector, Act::Reset) => Reach::Nothing,
+        (Role::Connector, Act::Open | Act::Look | Act::Call | Act::Bring) => Reach::All,
+        (Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Auditor, Act::Look) => Reach::All,
+        (
+            Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Auditor,
+            Act::Open | Act::Call | Act::Bring | Act::Reset,
+        ) => Reach::Nothing,
+        (Role::Admin, Act::Open | Act::Look | Act::Call | Act::Bring | Act::Reset) => Reach::All,
+    }
+}
+
+impl Caller {
+    /// Whether a session issued to this user and agent is the caller's own.
+    #[must_use]
+    pub fn owns(&self, user: &Ident, agent: &Ident) -> bool {
+        self.principal == *user && self.agent.as_ref().is_none_or(|bound| bound == agent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_administrator_resets() {
+        for role in Role::ALL {
+            let expected = if role == Role::Admin { Reach::All } else { Reach::Nothing };
+            assert_eq!(reach(role, Act::Reset), expected, "{role}");
+        }
+    }
+
+    #[test]
+    fn a_bound_token_owns_only_its_agents_sessions() {
+        let ident = |text| Ident::parse(text).unwrap();
+        let bound = Caller { principal: ident("alice"), agent: Some(ident("bot")), role: Role::Agent };
+        assert!(bound.owns(&ident("alice"), &ident("bot")));
+        assert!(!bound.owns(&ident("alice"), &ident("other")));
+        assert!(!bound.owns(&ident("bob"), &ident("bot")));
+        let unbound = Caller { agent: None, ..bound };
+        assert!(unbound.owns(&ident("alice"), &ident("other")));
+        assert!(!unbound.owns(&ident("bob"), &ident("other")));
+    }
+}

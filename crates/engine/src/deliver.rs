@@ -1,0 +1,60 @@
+//! Letting a tool's answer into a session: classify, raise durably, then release.
+
+use std::sync::Arc;
+
+use tidegate_core::{Admission, Class, Entry, Ident, Name, Refusal};
+use tidegate_store::{Admitted, Session};
+
+use crate::access::{Act, Caller};
+use crate::engine::now;
+use crate::{DeliverError, Engine, Payload};
+
+/// What the agent may see, and what letting it in did.
+#[derive(Debug)]
+pub struct Delivered {
+    /// The class of what was let in.
+    pub class: Class,
+    /// The session after it, durably.
+    pub session: Arc<Session>,
+    /// What changed.
+    pub admission: Admission,
+    /// What the agent may see.
+    pub content: Payload,
+}
+
+impl Engine {
+    /// Lets a tool's answer in. INVARIANT (durable before visible): the content is given back only after the rise it
+    /// causes is on disk, in the mirror, and told to whoever watches.
+    ///
+    /// # Errors
+    /// When the caller may not, the tool is unknown, or the rise cannot be made durable; nothing is released then.
+    pub async fn deliver(
+        &self,
+        caller: &Caller,
+        id: &Ident,
+        tool: &Name,
+        content: Payload,
+    ) -> Result<Delivered, DeliverError> {
+        let session = self.session_for(caller, Act::Bring, id).await?;
+        let Some(known) = self.policy.control.find(tool.as_str()) else {
+            return Err(DeliverError::UnknownTool(Box::new(Refusal::unknown_tool(tool.clone()))));
+        };
+        let class = known.returns;
+        let kinds = class.kind().into_iter().collect();
+        let entry = Entry { class, kinds, source: known.name.clone(), at: now() };
+        let Admitted { admission, session } = self.admit(session, entry).await?;
+        // INVARIANT (durable before visible): `admit` has returned, so the rise is on disk and published.
+        Ok(Delivered { class, session, admission, content })
+    }
+
+    /// Records an entry durably and publishes it. An entry that changes nothing costs no write.
+    async fn admit(&self, session: Arc<Session>, entry: Entry) -> Result<Admitted, DeliverError> {
+        let mut foreseen = session.context.clone();
+        if foreseen.admit(entry.clone()) == Admission::Unchanged {
+            return Ok(Admitted { admission: Admission::Unchanged, session });
+        }
+        let admitted = self.store.raise(&session.id, entry).await?;
+        self.publish_admitted(&admitted).await?;
+        Ok(admitted)
+    }
+}

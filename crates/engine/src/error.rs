@@ -1,0 +1,99 @@
+//! Why a use case did not go through: one enum for each. None of them holds payload text.
+
+use tidegate_core::{BadPlan, Refusal, Role};
+use tidegate_store::{MirrorError, StoreError};
+
+use crate::Act;
+
+/// Why a caller cannot have a session.
+#[derive(Debug, thiserror::Error)]
+pub enum AccessError {
+    /// No such session, or not one of this caller's: the two look the same from outside.
+    #[error("no session with this id is open for this token's principal and agent")]
+    NoSession,
+    /// The role does not reach this far.
+    #[error("the role {role} may not {}", .act.as_str())]
+    Forbidden {
+        /// The caller's role.
+        role: Role,
+        /// What was tried.
+        act: Act,
+    },
+    /// The store did not answer.
+    #[error(transparent)]
+    Store(StoreError),
+}
+
+impl From<StoreError> for AccessError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NoSession => Self::NoSession,
+            other => Self::Store(other),
+        }
+    }
+}
+
+/// Why a session could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenSessionError {
+    /// The role may not open sessions.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// A user or agent other than the token's was asked for.
+    #[error("{field} differs from the token's; only a connector or an administrator may open a session for another")]
+    NotYours {
+        /// `user` or `agent`.
+        field: &'static str,
+    },
+    /// The id belongs to someone else's session.
+    #[error("this session id is taken; leave it out to be given one")]
+    Taken,
+    /// The system's source of randomness failed.
+    #[error("no random session id could be made")]
+    NoRandomness,
+}
+
+/// Why a plan could not be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// The caller cannot have the session.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// It is not a plan.
+    #[error(transparent)]
+    Plan(#[from] BadPlan),
+}
+
+/// Why content was not let in.
+#[derive(Debug, thiserror::Error)]
+pub enum DeliverError {
+    /// The caller cannot have the session.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// Nobody knows the tool that it is said to come from.
+    #[error("{}", .0.reason())]
+    UnknownTool(Box<Refusal>),
+    /// The mirror could not be written, so nothing is released.
+    #[error(transparent)]
+    Mirror(#[from] MirrorError),
+}
+
+impl From<StoreError> for DeliverError {
+    fn from(error: StoreError) -> Self {
+        Self::Access(error.into())
+    }
+}
+
+/// Why a session was not reset.
+#[derive(Debug, thiserror::Error)]
+pub enum ResetError {
+    /// The caller cannot have the session.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// A reset needs a reason, of at most 2,000 bytes.
+    #[error("a reset needs a reason of 1 to 2000 bytes")]
+    Reason,
+    /// The mirror could not be written.
+    #[error(transparent)]
+    Mirror(#[from] MirrorError),
+}

@@ -1,0 +1,27 @@
+//! The use cases, in order of a call's life: open a session, authorize, deliver; and what surrounds them: plan,
+//! tag, reset, watch.
+//!
+//! Every wire calls these functions and nothing else, so each rule stands in one place: who may do what in
+//! [`access`], what passes in [`Engine::authorize`], what is let in by [`Engine::deliver`]. No HTTP, no MCP here.
+
+pub mod access;
+mod authorize;
+mod deliver;
+mod engine;
+mod error;
+mod payload;
+mod plan;
+mod policy;
+mod record;
+mod sessions;
+mod watch;
+
+pub use access::{Act, Caller, Reach};
+pub use authorize::Authorized;
+pub use deliver::Delivered;
+pub use engine::Engine;
+pub use error::{AccessError, DeliverError, OpenSessionError, PlanError, ResetError};
+pub use payload::Payload;
+pub use policy::{Policy, PolicyVersion};
+pub use record::{DecisionRecord, Observer};
+pub use sessions::{ContextView, OpenRequest};

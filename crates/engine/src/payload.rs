@@ -1,0 +1,54 @@
+//! What travels through the engine: JSON that cannot print.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// A call's arguments or a tool's answer. `Debug` shows its shape's name only; there is no `Display`.
+#[derive(Clone, PartialEq)]
+pub struct Payload(Value);
+
+impl Payload {
+    /// Takes content in.
+    #[must_use]
+    pub const fn new(value: Value) -> Self {
+        Self(value)
+    }
+
+    /// The content itself, for the one who is about to scan or release it.
+    #[must_use]
+    pub const fn expose(&self) -> &Value {
+        &self.0
+    }
+
+    /// Takes the content out.
+    #[must_use]
+    pub fn into_exposed(self) -> Value {
+        self.0
+    }
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shape = match &self.0 {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "an array",
+            Value::Object(_) => "an object",
+        };
+        write!(f, "Payload({shape})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_shows_no_content() {
+        let payload = Payload::new(serde_json::json!({"canary-key": "canary-value"}));
+        assert_eq!(format!("{payload:?}"), "Payload(an object)");
+    }
+}

@@ -1,0 +1,141 @@
+//! Opening sessions, looking at them, tagging them, and starting them anew.
+
+use std::sync::Arc;
+
+use tidegate_core::{Class, Ident, Name, closed_by_context};
+use tidegate_store::{OpenError, Opening, Reset, Session};
+
+use crate::access::{Act, Caller, Reach, reach};
+use crate::engine::now;
+use crate::{AccessError, DeliverError, Engine, OpenSessionError, ResetError};
+
+/// A session somebody asks for. What is left out is the token's own, or made up.
+#[derive(Clone, Debug)]
+pub struct OpenRequest {
+    /// For whom.
+    pub user: Option<Ident>,
+    /// For which agent.
+    pub agent: Option<Ident>,
+    /// Under which id.
+    pub id: Option<Ident>,
+}
+
+/// A session with what follows from its state under the policy in force.
+#[derive(Clone, Debug)]
+pub struct ContextView {
+    /// The session.
+    pub session: Arc<Session>,
+    /// The tools its state closes.
+    pub blocked_tools: Vec<Name>,
+}
+
+/// The longest reason for a reset.
+const MAX_REASON_BYTES: usize = 2_000;
+
+impl Engine {
+    /// Opens a session, durably, and binds it to its user and agent. Asked again with the id of a session that is the
+    /// caller's own, it gives that session as it is: a restart of a client must not be a way to a clean label.
+    ///
+    /// # Errors
+    /// When the role may not, the names are not the caller's to use, or the id is taken.
+    pub async fn open_session(&self, caller: &Caller, request: OpenRequest) -> Result<Arc<Session>, OpenSessionError> {
+        let opening = Self::opening(caller, request)?;
+        match self.store.open(opening.clone()).await {
+            Ok(session) => {
+                self.observer.opened(&session);
+                Ok(session)
+            }
+            Err(OpenError::Taken) => self.resume(&opening).await,
+            Err(OpenError::Store(error)) => Err(AccessError::from(error).into()),
+        }
+    }
+
+    async fn resume(&self, opening: &Opening) -> Result<Arc<Session>, OpenSessionError> {
+        let existing = self.store.current(&opening.id).await.map_err(AccessError::from)?;
+        existing
+            .filter(|session| session.user == opening.user && session.agent == opening.agent)
+            .ok_or(OpenSessionError::Taken)
+    }
+
+    fn opening(caller: &Caller, request: OpenRequest) -> Result<Opening, OpenSessionError> {
+        let user = request.user.unwrap_or_else(|| caller.principal.clone());
+        let agent = match request.agent.or_else(|| caller.agent.clone()) {
+            Some(agent) => agent,
+            None => unnamed_agent()?,
+        };
+        match reach(caller.role, Act::Open) {
+            Reach::Nothing => return Err(AccessError::Forbidden { role: caller.role, act: Act::Open }.into()),
+            Reach::Own if user != caller.principal => return Err(OpenSessionError::NotYours { field: "user" }),
+            Reach::Own if !caller.owns(&user, &agent) => return Err(OpenSessionError::NotYours { field: "agent" }),
+            Reach::Own | Reach::All => {}
+        }
+        let id = match request.id {
+            Some(id) => id,
+            None => random_id()?,
+        };
+        Ok(Opening { id, user, agent, at: now() })
+    }
+
+    /// A session and what its state closes.
+    ///
+    /// # Errors
+    /// When the caller may not see the session.
+    pub async fn context(&self, caller: &Caller, id: &Ident) -> Result<ContextView, AccessError> {
+        let session = self.session_for(caller, Act::Look, id).await?;
+        Ok(self.view(session))
+    }
+
+    /// What follows from a session's state under the policy in force.
+    #[must_use]
+    pub fn view(&self, session: Arc<Session>) -> ContextView {
+        let closed = closed_by_context(&self.policy.control, &session.context);
+        ContextView { blocked_tools: closed.map(|tool| tool.name.clone()).collect(), session }
+    }
+
+    /// Registers a dataset, raising the label where it must rise.
+    ///
+    /// # Errors
+    /// When the caller may not, or the rise cannot be made durable.
+    pub async fn add_dataset(
+        &self,
+        caller: &Caller,
+        id: &Ident,
+        name: Name,
+        class: Class,
+    ) -> Result<Arc<Session>, DeliverError> {
+        self.session_for(caller, Act::Bring, id).await?;
+        let admitted = self.store.add_dataset(id, name, class, now()).await?;
+        self.publish_admitted(&admitted).await?;
+        Ok(admitted.session)
+    }
+
+    /// Starts a session's context anew: the only way down, for an administrator, with a reason.
+    ///
+    /// # Errors
+    /// When the caller is not an administrator, the reason is missing, or the reset cannot be made durable.
+    pub async fn reset(&self, caller: &Caller, id: &Ident, reason: &str) -> Result<Arc<Session>, ResetError> {
+        self.session_for(caller, Act::Reset, id).await?;
+        let reason = reason.trim();
+        if reason.is_empty() || reason.len() > MAX_REASON_BYTES {
+            return Err(ResetError::Reason);
+        }
+        let reset = Reset { by: caller.principal.clone(), reason: reason.to_owned(), at: now() };
+        let session = self.store.reset(id, reset).await.map_err(AccessError::from)?;
+        self.observer.reset(&session);
+        self.publish(&session).await?;
+        Ok(session)
+    }
+}
+
+/// The agent's name where neither the token nor the request gives one.
+fn unnamed_agent() -> Result<Ident, OpenSessionError> {
+    Ident::parse("default").map_err(|_| OpenSessionError::NotYours { field: "agent" })
+}
+
+/// 128 random bits: a handle that cannot be guessed.
+fn random_id() -> Result<Ident, OpenSessionError> {
+    let mut bytes = [0u8; 16];
+    getrandom::fill(&mut bytes).map_err(|_| OpenSessionError::NoRandomness)?;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ident::parse(&format!("sess_{hex}")).map_err(|_| OpenSessionError::NoRandomness)
+}

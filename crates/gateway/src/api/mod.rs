@@ -1,0 +1,9 @@
+//! The HTTP API under /v1. Each handler parses, asks the engine once, and writes the answer.
+
+pub(crate) mod calls;
+pub(crate) mod events;
+pub(crate) mod plan;
+pub(crate) mod sessions;
+mod wire;
+
+pub(crate) use wire::rfc3339;

@@ -1,0 +1,266 @@
+//! The shapes on the wire. Fields may be added; these stay.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tidegate_core::{Manifest, Moment, Name};
+use tidegate_engine::ContextView;
+use tidegate_store::Session;
+use utoipa::ToSchema;
+
+/// A session to open. What is left out is the token's own, or made up.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenBody {
+    /// For whom; the token's principal unless a connector or an administrator says otherwise.
+    pub(crate) user: Option<String>,
+    /// For which agent.
+    pub(crate) agent: Option<String>,
+    /// Under which id; asking again for one's own session gives it as it is.
+    pub(crate) session_id: Option<String>,
+}
+
+/// A session's handle and what its agent may know before it plans.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct OpenAnswer {
+    pub(crate) session_id: String,
+    pub(crate) manifest: ManifestAnswer,
+}
+
+/// A session's state.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct StateAnswer {
+    pub(crate) session_id: String,
+    pub(crate) user: String,
+    pub(crate) agent: String,
+    /// The label: public, internal, confidential, pii or secret.
+    pub(crate) sensitivity: &'static str,
+    pub(crate) has_private_data: bool,
+    /// When the label first left public.
+    pub(crate) contaminated_at: Option<String>,
+    /// What raised the label to where it stands.
+    pub(crate) contamination_source: Option<String>,
+    /// What sorts of sensitive data entered: pii, internal_ip, credentials.
+    pub(crate) kinds: Vec<&'static str>,
+    pub(crate) datasets: Vec<DatasetAnswer>,
+    /// The tools that the session's state closes.
+    pub(crate) blocked_tools: Vec<String>,
+    /// Whether nothing passes until a person decides.
+    pub(crate) halted: bool,
+    /// Each step up of the label.
+    pub(crate) rises: Vec<RiseAnswer>,
+    pub(crate) opened_at: String,
+}
+
+/// A dataset in a session.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct DatasetAnswer {
+    pub(crate) name: String,
+    pub(crate) sensitivity: &'static str,
+}
+
+/// One step up of a label.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct RiseAnswer {
+    pub(crate) from: &'static str,
+    pub(crate) to: &'static str,
+    pub(crate) source: String,
+    pub(crate) at: String,
+}
+
+/// What an agent may know before it plans.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ManifestAnswer {
+    pub(crate) session_id: String,
+    pub(crate) tools: Vec<ManifestToolAnswer>,
+    pub(crate) ordering_hint: &'static str,
+    /// A few lines for a system prompt.
+    pub(crate) planning_constraint: String,
+}
+
+/// One tool of a manifest.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ManifestToolAnswer {
+    pub(crate) name: String,
+    /// internal_source, external or neutral.
+    pub(crate) sensitivity: &'static str,
+    /// The class of what it returns.
+    pub(crate) class: &'static str,
+    /// The highest class it may be given.
+    pub(crate) ceiling: &'static str,
+    /// What calling it would close, from the session's state now.
+    pub(crate) consequence: String,
+    /// Whether it is closed now.
+    pub(crate) blocked: bool,
+}
+
+/// A plan to check.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlanBody {
+    /// The calls in the order planned.
+    pub(crate) planned_calls: Vec<PlannedCallBody>,
+}
+
+/// One call of a plan: a tool's name, or the name with the steps whose results it needs.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum PlannedCallBody {
+    /// A tool's name.
+    Name(String),
+    /// A tool's name and what it needs.
+    Call(PlannedCallObject),
+}
+
+/// A planned call with its dependencies.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlannedCallObject {
+    pub(crate) tool: String,
+    /// The steps, counted from zero, whose results this call needs.
+    #[serde(default)]
+    pub(crate) after: Vec<usize>,
+}
+
+/// What is to be said of a plan.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct PlanAnswer {
+    pub(crate) valid: bool,
+    pub(crate) violations: Vec<ViolationAnswer>,
+    /// The tools in an order in which every call passes; null when there is none.
+    pub(crate) safe_ordering: Option<Vec<String>>,
+    /// The same order as steps of the plan, counted from zero.
+    pub(crate) safe_steps: Option<Vec<usize>>,
+}
+
+/// A step that would not pass.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ViolationAnswer {
+    pub(crate) at_step: usize,
+    pub(crate) tool: String,
+    pub(crate) reason: String,
+    pub(crate) suggestion: String,
+}
+
+/// A call to be decided.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AuthorizeBody {
+    pub(crate) tool: String,
+    /// The arguments as the tool would get them.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub(crate) arguments: Value,
+}
+
+/// A decision that an agent can act on.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct DecisionAnswer {
+    /// allow, deny or hold.
+    pub(crate) decision: &'static str,
+    pub(crate) allowed: bool,
+    pub(crate) rule: &'static str,
+    pub(crate) reason: String,
+    /// What to do instead; null when the call is allowed.
+    pub(crate) remedy: Option<&'static str>,
+    /// Whether the same call, or one with other arguments, may pass later in this session.
+    pub(crate) retryable: bool,
+    /// The gate a person decides at, where one was opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gate_id: Option<String>,
+}
+
+/// A tool's answer, on its way to the agent.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ResponseBody {
+    pub(crate) tool: String,
+    /// Any JSON, or text.
+    #[schema(value_type = Object)]
+    pub(crate) content: Value,
+}
+
+/// What the agent may see, and what letting it in did.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ResponseAnswer {
+    /// The class of what was let in.
+    pub(crate) class: &'static str,
+    /// The session's label after it.
+    pub(crate) sensitivity: &'static str,
+    #[schema(value_type = Vec<Object>)]
+    pub(crate) findings: Vec<Value>,
+    /// What the agent may see.
+    #[schema(value_type = Object)]
+    pub(crate) content: Value,
+    /// Whether nothing passes until a person decides.
+    pub(crate) halted: bool,
+}
+
+/// A dataset to register.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DatasetBody {
+    pub(crate) name: String,
+    /// public, internal, confidential (or restricted), pii or secret.
+    pub(crate) sensitivity: String,
+}
+
+/// Why a session is started anew.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ResetBody {
+    pub(crate) reason: String,
+}
+
+impl ManifestAnswer {
+    pub(crate) fn new(session_id: &str, manifest: Manifest) -> Self {
+        let tools = manifest.tools.into_iter().map(|tool| ManifestToolAnswer {
+            name: tool.name.to_string(),
+            sensitivity: tool.sensitivity.as_str(),
+            class: tool.class.as_str(),
+            ceiling: tool.ceiling.as_str(),
+            consequence: tool.consequence,
+            blocked: tool.blocked,
+        });
+        Self {
+            session_id: session_id.to_owned(),
+            tools: tools.collect(),
+            ordering_hint: manifest.ordering_hint,
+            planning_constraint: manifest.planning_constraint,
+        }
+    }
+}
+
+impl From<ContextView> for StateAnswer {
+    fn from(view: ContextView) -> Self {
+        let Session { id, user, agent, opened_at, context } = &*view.session;
+        let datasets = context.datasets().iter();
+        let datasets = datasets.map(|set| DatasetAnswer { name: set.name.to_string(), sensitivity: set.class.as_str() });
+        let rises = context.rises().iter().map(|rise| RiseAnswer {
+            from: rise.from.as_str(),
+            to: rise.to.as_str(),
+            source: rise.source.to_string(),
+            at: rfc3339(rise.at),
+        });
+        Self {
+            session_id: id.to_string(),
+            user: user.to_string(),
+            agent: agent.to_string(),
+            sensitivity: context.label().class().as_str(),
+            has_private_data: context.label().is_private(),
+            contaminated_at: context.contaminated_at().map(rfc3339),
+            contamination_source: context.contamination_source().map(Name::to_string),
+            kinds: context.kinds().iter().map(tidegate_core::Kind::as_str).collect(),
+            datasets: datasets.collect(),
+            blocked_tools: view.blocked_tools.iter().map(Name::to_string).collect(),
+            halted: context.halted().is_some(),
+            rises: rises.collect(),
+            opened_at: rfc3339(*opened_at),
+        }
+    }
+}
+
+/// A moment as people and programs read it.
+pub(crate) fn rfc3339(moment: Moment) -> String {
+    Timestamp::from_millisecond(moment.0).map_or_else(|_| moment.0.to_string(), |time| time.to_string())
+}

@@ -1,0 +1,18 @@
+//! The only place that knows wires. Handlers parse, call one engine function, and write what came back: no rule
+//! about who may do what or what may pass stands here.
+
+mod api;
+mod auth;
+mod extract;
+mod health;
+mod limits;
+mod page;
+mod problem;
+mod router;
+mod server;
+pub mod telemetry;
+
+pub use auth::{NewToken, NoRandomness, digest, new_token};
+pub use limits::Limits;
+pub use router::{App, openapi, router};
+pub use server::{ServeError, Server};

@@ -1,0 +1,32 @@
+//! The bounds of every request.
+
+use std::time::Duration;
+
+/// How much one request may ask for. Whatever goes over is a typed answer, never unbounded work.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// The largest body, in bytes.
+    pub body_bytes: usize,
+    /// The deepest nesting of JSON.
+    pub json_depth: usize,
+    /// The most calls in a plan.
+    pub plan_calls: usize,
+    /// The longest a request may take; streams are exempt.
+    pub request_timeout: Duration,
+    /// The most label streams open at once.
+    pub streams: usize,
+    /// How long a stop waits for requests under way.
+    pub drain: Duration,
+}
+
+impl Limits {
+    /// What serves when nothing is configured.
+    pub const STANDARD: Self = Self {
+        body_bytes: 8 * 1024 * 1024,
+        json_depth: 64,
+        plan_calls: 256,
+        request_timeout: Duration::from_secs(30),
+        streams: 1_024,
+        drain: Duration::from_secs(10),
+    };
+}

@@ -1,0 +1,196 @@
+//! Errors on the wire: application/problem+json (RFC 9457). Details say what happened and what to do; they never
+//! repeat what was sent.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use tidegate_core::Refusal;
+use tidegate_engine::{AccessError, DeliverError, OpenSessionError, PlanError, ResetError};
+use tidegate_store::StoreError;
+use utoipa::ToSchema;
+
+/// A problem document.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Problem {
+    /// A stable name for this sort of problem.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The sort of problem in a few words.
+    title: &'static str,
+    /// The HTTP status, once more.
+    status: u16,
+    /// What happened here and what to do.
+    detail: String,
+    /// Each mistake, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<String>,
+    /// Where a decision was asked for: it is a denial.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    denial: Option<Denial>,
+}
+
+/// The part of a denial that an agent acts on.
+#[derive(Debug, Serialize, ToSchema)]
+struct Denial {
+    decision: &'static str,
+    allowed: bool,
+    rule: &'static str,
+    reason: String,
+    remedy: &'static str,
+    retryable: bool,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, slug: &str, title: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            kind: format!("urn:tidegate:problem:{slug}"),
+            title,
+            status: status.as_u16(),
+            detail: detail.into(),
+            errors: Vec::new(),
+            denial: None,
+        }
+    }
+
+    pub(crate) fn with_errors(mut self, errors: Vec<String>) -> Self {
+        self.errors = errors;
+        self
+    }
+
+    /// Something in the request's own text is wrong.
+    pub(crate) fn bad_request(slug: &str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, slug, "The request cannot be read", detail)
+    }
+
+    pub(crate) fn unprocessable(slug: &str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, slug, "The request does not fit", detail)
+    }
+
+    pub(crate) fn unauthorized(detail: &str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "No valid token", detail)
+    }
+
+    pub(crate) fn not_found() -> Self {
+        let detail = "there is nothing at this path; /docs lists what there is";
+        Self::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
+    }
+
+    pub(crate) fn method_not_allowed() -> Self {
+        let detail = "this path does not take that method; /docs lists what it takes";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed", detail)
+    }
+
+    pub(crate) fn internal() -> Self {
+        let detail = "the gateway failed while handling this request; nothing was allowed by it";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", detail)
+    }
+
+    pub(crate) fn overloaded(detail: &str) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", "Busy", detail)
+    }
+
+    /// A call to a tool that nobody knows: a problem, and a denial for whoever reads it as one.
+    pub(crate) fn unknown_tool(refusal: &Refusal) -> Self {
+        let mut problem =
+            Self::new(StatusCode::NOT_FOUND, refusal.rule().as_str(), "Unknown tool", refusal.reason());
+        problem.denial = Some(Denial {
+            decision: "deny",
+            allowed: false,
+            rule: refusal.rule().as_str(),
+            reason: refusal.reason(),
+            remedy: refusal.remedy(),
+            retryable: refusal.retryable(),
+        });
+        problem
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, axum::Json(&self)).into_response();
+        let kind = HeaderValue::from_static("application/problem+json");
+        response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        if status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NoSession => AccessError::NoSession.into(),
+            StoreError::Overloaded => Self::overloaded("too many changes are waiting for the disk; try again in a moment"),
+            StoreError::TokenTaken
+            | StoreError::Corrupt { .. }
+            | StoreError::TooNew { .. }
+            | StoreError::Backend(_) => {
+                tracing::error!(%error, "the store failed");
+                let detail = "the session store cannot answer, so nothing passes; an administrator finds the cause in the gateway's log";
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "store-unavailable", "Store unavailable", detail)
+            }
+        }
+    }
+}
+
+impl From<AccessError> for Problem {
+    fn from(error: AccessError) -> Self {
+        let detail = error.to_string();
+        match error {
+            AccessError::NoSession => Self::new(StatusCode::NOT_FOUND, "unknown-session", "Unknown session", detail),
+            AccessError::Forbidden { .. } => Self::new(StatusCode::FORBIDDEN, "forbidden", "Not with this role", detail),
+            AccessError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<OpenSessionError> for Problem {
+    fn from(error: OpenSessionError) -> Self {
+        let detail = error.to_string();
+        match error {
+            OpenSessionError::Access(error) => error.into(),
+            OpenSessionError::NotYours { .. } => {
+                Self::new(StatusCode::FORBIDDEN, "not-yours", "Not for this token", detail)
+            }
+            OpenSessionError::Taken => Self::new(StatusCode::CONFLICT, "session-taken", "Session id taken", detail),
+            OpenSessionError::NoRandomness => Self::internal(),
+        }
+    }
+}
+
+impl From<PlanError> for Problem {
+    fn from(error: PlanError) -> Self {
+        match error {
+            PlanError::Access(error) => error.into(),
+            PlanError::Plan(error) => Self::unprocessable("bad-plan", error.to_string()),
+        }
+    }
+}
+
+impl From<DeliverError> for Problem {
+    fn from(error: DeliverError) -> Self {
+        match error {
+            DeliverError::Access(error) => error.into(),
+            DeliverError::UnknownTool(refusal) => Self::unknown_tool(&refusal),
+            DeliverError::Mirror(error) => mirror_failed(&error),
+        }
+    }
+}
+
+impl From<ResetError> for Problem {
+    fn from(error: ResetError) -> Self {
+        match error {
+            ResetError::Access(error) => error.into(),
+            ResetError::Reason => Self::unprocessable("reason-missing", error.to_string()),
+            ResetError::Mirror(error) => mirror_failed(&error),
+        }
+    }
+}
+
+fn mirror_failed(error: &tidegate_store::MirrorError) -> Problem {
+    tracing::error!(%error, "the mirror could not be written");
+    let detail = "the session's mirror file cannot be written, so nothing is released; an administrator finds the cause in the gateway's log";
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "mirror-unavailable", "Mirror unavailable", detail)
+}

@@ -1,0 +1,114 @@
+//! The routes, their document, and what stands around every request.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Router, middleware};
+use tidegate_engine::Engine;
+use tidegate_store::TokenStore;
+use tokio::sync::Semaphore;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::timeout::TimeoutLayer;
+use utoipa::OpenApi;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::problem::Problem;
+use crate::telemetry::Metrics;
+use crate::{Limits, api, health, page, telemetry};
+
+/// What handlers share.
+#[derive(Clone)]
+pub struct App {
+    /// The engine that decides.
+    pub engine: Arc<Engine>,
+    /// Who holds which token.
+    pub tokens: Arc<dyn TokenStore>,
+    /// The counters.
+    pub metrics: Arc<Metrics>,
+    /// The bounds of a request.
+    pub limits: Limits,
+    /// Places for label streams.
+    pub streams: Arc<Semaphore>,
+}
+
+impl App {
+    /// What handlers share, from its parts.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>, tokens: Arc<dyn TokenStore>, metrics: Arc<Metrics>, limits: Limits) -> Self {
+        let streams = Arc::new(Semaphore::new(limits.streams));
+        Self { engine, tokens, metrics, limits, streams }
+    }
+}
+
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "Tidegate",
+    description = "A data-leak-prevention gateway for AI agents. A session is labelled with the highest class of data \
+                   that entered it; the label never falls by itself; a call passes only if the label and its arguments \
+                   are at or under the tool's ceiling."
+))]
+struct Document;
+
+/// The document of the API, as served at /openapi.json.
+#[must_use]
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    documented_routes().split_for_parts().1
+}
+
+fn documented_routes() -> OpenApiRouter<App> {
+    let mut document = Document::openapi();
+    let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+    document.components.get_or_insert_default().add_security_scheme("token", bearer);
+    let bounded = OpenApiRouter::with_openapi(document)
+        .routes(routes!(api::sessions::open))
+        .routes(routes!(api::sessions::state))
+        .routes(routes!(api::plan::manifest))
+        .routes(routes!(api::plan::validate))
+        .routes(routes!(api::calls::authorize))
+        .routes(routes!(api::calls::respond))
+        .routes(routes!(api::sessions::add_dataset))
+        .routes(routes!(api::sessions::reset))
+        .routes(routes!(health::live))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::metrics));
+    let streams = OpenApiRouter::new().routes(routes!(api::events::stream));
+    bounded.merge(streams)
+}
+
+/// The gateway as a service.
+pub fn router(app: App) -> Router {
+    let (routes, document) = documented_routes().split_for_parts();
+    let page = page::render(&document);
+    let document = document.to_json().unwrap_or_default();
+    let timeout = TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, app.limits.request_timeout);
+    routes
+        .route("/openapi.json", get(move || async move { json_document(document) }))
+        .route("/docs", get(move || async move { page }))
+        .route("/", get(|| async { axum::response::Redirect::temporary("/docs") }))
+        .fallback(|| async { Problem::not_found() })
+        .method_not_allowed_fallback(|| async { Problem::method_not_allowed() })
+        .layer(timeout)
+        .layer(DefaultBodyLimit::max(app.limits.body_bytes))
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(middleware::from_fn_with_state(app.clone(), telemetry::observe_request))
+        .with_state(app)
+}
+
+fn json_document(document: String) -> Response {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], document).into_response()
+}
+
+/// A panic is an answer too, and never an allowance. Its message may quote anything, so it is not repeated.
+fn panicked(_panic: Box<dyn Any + Send + 'static>) -> Response {
+    tracing::error!("a request handler panicked");
+    Problem::internal().into_response()
+}
+
+/// The state, for handlers that take all of it.
+pub(crate) type Shared = State<App>;

@@ -1,0 +1,106 @@
+//! The decision log: one JSON line for each decision, with the contamination state it was made on.
+
+use std::fs::OpenOptions;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use serde_json::json;
+use tidegate_core::Name;
+use tidegate_engine::DecisionRecord;
+
+use crate::api::rfc3339;
+
+/// How many lines may wait for a slow disk before decisions wait with them.
+const QUEUE: usize = 65_536;
+
+/// Where decision lines go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogTarget {
+    /// Nowhere.
+    Off,
+    /// Standard error.
+    Stderr,
+    /// A file, appended to.
+    File(PathBuf),
+}
+
+/// Writes decision lines on a thread of its own.
+pub struct DecisionLog {
+    lines: Option<SyncSender<String>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl DecisionLog {
+    /// Opens the target.
+    ///
+    /// # Errors
+    /// When the file cannot be opened: a log that silently does not run is worse than none.
+    pub fn open(target: &LogTarget) -> std::io::Result<Self> {
+        let sink: Box<dyn Write + Send> = match target {
+            LogTarget::Off => return Ok(Self { lines: None, writer: None }),
+            LogTarget::Stderr => Box::new(std::io::stderr()),
+            LogTarget::File(path) => Box::new(OpenOptions::new().create(true).append(true).open(path)?),
+        };
+        let (sender, receiver) = sync_channel(QUEUE);
+        let writer = std::thread::Builder::new().name("decision-log".into()).spawn(move || write_lines(&receiver, sink))?;
+        Ok(Self { lines: Some(sender), writer: Some(writer) })
+    }
+
+    /// Writes one decision down. It waits only when the disk is [`QUEUE`] lines behind.
+    pub(crate) fn write(&self, record: &DecisionRecord<'_>) {
+        if let Some(lines) = &self.lines {
+            // The writer ends only when this sender is dropped, so sending cannot fail before that.
+            let _ = lines.send(line(record));
+        }
+    }
+}
+
+impl Drop for DecisionLog {
+    fn drop(&mut self) {
+        self.lines = None;
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+fn line(record: &DecisionRecord<'_>) -> String {
+    let session = record.session;
+    let context = &session.context;
+    let kinds: Vec<_> = context.kinds().iter().map(tidegate_core::Kind::as_str).collect();
+    json!({
+        "at": rfc3339(record.at),
+        "session_id": session.id.as_str(),
+        "user": session.user.as_str(),
+        "agent": session.agent.as_str(),
+        "tool": record.tool.as_str(),
+        "decision": record.verdict(),
+        "rule": record.rule(),
+        "sensitivity": context.label().class().as_str(),
+        "kinds": kinds,
+        "contamination_source": context.contamination_source().map(Name::as_str),
+        "contaminated_at": context.contaminated_at().map(rfc3339),
+        "arguments_class": record.arguments.as_str(),
+        "halted": context.halted().is_some(),
+        "policy": record.policy.0,
+    })
+    .to_string()
+}
+
+/// Writes what is queued, and flushes whenever the queue runs empty, so that a reader is never behind for long.
+fn write_lines(lines: &Receiver<String>, sink: Box<dyn Write + Send>) {
+    let mut sink = BufWriter::new(sink);
+    while let Ok(first) = lines.recv() {
+        let batch = std::iter::once(first).chain(lines.try_iter());
+        for line in batch {
+            if writeln!(sink, "{line}").is_err() {
+                tracing::error!("a decision could not be written to the decision log");
+            }
+        }
+        if sink.flush().is_err() {
+            tracing::error!("the decision log could not be flushed");
+        }
+    }
+}
