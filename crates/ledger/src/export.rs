@@ -1,5 +1,6 @@
 //! Records as lines: JSON for programs, CSV for spreadsheets.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use data_encoding::HEXLOWER;
@@ -84,7 +85,7 @@ impl<W: Write> CsvExport<W> {
         let event = record.event();
         self.0.write_record([
             record.index.to_string().as_str(),
-            record.chain.session().map_or("", tidegate_core::Ident::as_str),
+            cell(record.chain.session().map_or("", tidegate_core::Ident::as_str)).as_ref(),
             record.seq.to_string().as_str(),
             record.at_text().as_str(),
             event.as_ref().map_or("", Event::type_name),
@@ -106,5 +107,14 @@ impl<W: Write> CsvExport<W> {
     /// What the receiver reports.
     pub fn finish(mut self) -> io::Result<()> {
         self.0.flush()
+    }
+}
+
+/// A name that a spreadsheet would take for a formula gets an apostrophe, which makes it text there.
+fn cell(name: &str) -> Cow<'_, str> {
+    if name.starts_with(['=', '+', '-', '@']) {
+        format!("'{name}").into()
+    } else {
+        name.into()
     }
 }

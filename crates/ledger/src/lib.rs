@@ -17,6 +17,7 @@ mod read;
 mod record;
 mod segment;
 mod tree;
+pub mod vault;
 mod verify;
 mod writer;
 

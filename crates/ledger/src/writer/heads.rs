@@ -56,9 +56,67 @@ impl Heads {
         self.old = std::mem::take(&mut self.young);
         Ok(())
     }
+}
 
-    #[cfg(test)]
-    pub(super) fn in_memory(&self) -> usize {
-        self.young.len() + self.old.len()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::GatewayStopped;
+    use crate::{Event, Ledger, Name, Options, Reader, Trust, verify};
+    use std::time::SystemTime;
+    use tidegate_core::Ident;
+
+    fn chain(n: usize) -> Chain {
+        Chain::Session(Ident::parse(&format!("s{n}")).unwrap())
+    }
+
+    #[test]
+    fn a_dropped_head_is_in_the_index() {
+        let house = tempfile::tempdir().unwrap();
+        let dir = house.path().join("ledger");
+        let mut options = Options::new(&dir);
+        options.heads = 8;
+        let ledger = Ledger::open(&dir, options).unwrap();
+        let event: Event = GatewayStopped {
+            cause: Name::parse("x").unwrap(),
+        }
+        .into();
+        // Forward, then in another order: every chain is dropped and found again several times.
+        for round in 0..4 {
+            for n in 0..40 {
+                let receipt =
+                    ledger.append_blocking(chain((n * (round * 2 + 1)) % 40), &event, SystemTime::now());
+                assert_eq!(receipt.unwrap().seq, round as u64);
+            }
+        }
+        ledger.close().unwrap();
+        let report = verify(&dir, Trust::DIRECTORY).unwrap();
+        assert_eq!((report.records, report.chains), (160, 40));
+        assert!(
+            Reader::open(&dir)
+                .unwrap()
+                .record(&chain(7), 3)
+                .unwrap()
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn memory_stays_in_its_bound() {
+        let house = tempfile::tempdir().unwrap();
+        let dir = house.path().join("ledger");
+        std::fs::create_dir(&dir).unwrap();
+        let mut heads = Heads::new(Index::open(&dir).unwrap(), 100).unwrap();
+        for n in 0..10_000 {
+            heads.replace(
+                &chain(n),
+                Some(Head {
+                    seq: 0,
+                    hash: [0; 32],
+                }),
+            );
+            heads.trim().unwrap();
+            assert!(heads.young.len() + heads.old.len() <= 100);
+        }
     }
 }

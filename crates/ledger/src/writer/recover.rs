@@ -2,8 +2,9 @@
 //!
 //! Only the newest segment is read: it begins with a signed checkpoint of everything before it.
 
-use std::fs::{File, TryLockError};
+use std::fs::{DirBuilder, File, TryLockError};
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
 use super::log::{Log, Segment};
@@ -24,7 +25,7 @@ pub(super) struct Opened {
 }
 
 pub(super) fn open(dir: &Path, options: &Options) -> Result<Opened, OpenError> {
-    std::fs::create_dir_all(dir)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let lock = File::open(dir)?;
     lock.try_lock().map_err(|error| match error {
         TryLockError::WouldBlock => OpenError::InUse,
