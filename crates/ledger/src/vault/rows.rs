@@ -199,8 +199,28 @@ impl Rows {
 
     /// Moves everything into the main file, so that the journal keeps no copy of what was destroyed.
     fn empty_journal(&self) -> Result<(), VaultError> {
-        self.db
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-        Ok(())
+        let busy: bool = self
+            .db
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if busy {
+            Err(VaultError::JournalInUse)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+fn lock(path: &Path) -> Result<File, VaultError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(name)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(VaultError::InUse),
+        Err(TryLockError::Error(error)) => Err(error.into()),
     }
 }
