@@ -35,26 +35,17 @@ impl Engine {
         tool: &Name,
         content: Payload,
     ) -> Result<Delivered, DeliverError> {
-        let session = self.session_for(caller, Act::Bring, id).await?;
+        self.session_for(caller, Act::Bring, id).await?;
         let Some(known) = self.policy.control.find(tool.as_str()) else {
             return Err(DeliverError::UnknownTool(Box::new(Refusal::unknown_tool(tool.clone()))));
         };
         let class = known.returns;
         let kinds = class.kind().into_iter().collect();
         let entry = Entry { class, kinds, source: known.name.clone(), at: now() };
-        let Admitted { admission, session } = self.admit(session, entry).await?;
-        // INVARIANT (durable before visible): `admit` has returned, so the rise is on disk and published.
-        Ok(Delivered { class, session, admission, content })
-    }
-
-    /// Records an entry durably and publishes it. An entry that changes nothing costs no write.
-    async fn admit(&self, session: Arc<Session>, entry: Entry) -> Result<Admitted, DeliverError> {
-        let mut foreseen = session.context.clone();
-        if foreseen.admit(entry.clone()) == Admission::Unchanged {
-            return Ok(Admitted { admission: Admission::Unchanged, session });
-        }
-        let admitted = self.store.raise(&session.id, entry).await?;
+        let admitted = self.store.raise(id, entry).await?;
         self.publish_admitted(&admitted).await?;
-        Ok(admitted)
+        let Admitted { admission, session } = admitted;
+        // INVARIANT (durable before visible): the store and the mirror have answered, so the rise is on disk.
+        Ok(Delivered { class, session, admission, content })
     }
 }

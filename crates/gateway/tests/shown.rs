@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use stand::Stand;
 use tidegate_core::{Class, Entry, Ident, Kinds, Moment, Name};
-use tidegate_store::{SessionStore, SqliteStore, StoreOptions};
+use tidegate_store::{SessionStore, SqliteStore, SqliteOptions};
 
 /// Reads a stream of events until one carries this label.
 async fn wait_for_label(response: &mut reqwest::Response, class: &str) -> Value {
@@ -43,7 +43,7 @@ async fn a_stream_tells_each_rise_here_and_elsewhere() {
     let told = wait_for_label(&mut stream, "internal").await;
     assert_eq!(told["blocked_tools"], json!(["web_search", "slack_post"]));
 
-    let elsewhere = SqliteStore::open(&stand.directory.path().join("tidegate.db"), StoreOptions::STANDARD).unwrap();
+    let elsewhere = SqliteStore::open(&stand.directory.path().join("tidegate.db"), SqliteOptions::default()).unwrap();
     let source = Name::parse("another gateway").unwrap();
     let entry = Entry { class: Class::Secret, kinds: Kinds::NONE, source, at: Moment(1) };
     elsewhere.raise(&Ident::parse(&session).unwrap(), entry).await.unwrap();

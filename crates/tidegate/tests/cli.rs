@@ -84,12 +84,29 @@ fn what_cannot_be_read_is_said_plainly() {
 }
 
 #[test]
+fn the_demo_plays_to_its_end_without_colour_in_a_pipe() {
+    let place = Place::new();
+    let demo = tidegate(&place, &["demo"]);
+    assert_eq!(demo.code, 0, "{}{}", demo.stdout, demo.stderr);
+    for line in [
+        "  call      BLOCKED  web_search",
+        "  call      allowed  github_create_pr",
+        "  plan      safe     web_search -> search_email -> github_create_pr",
+        "  reset     REFUSED  the role agent may not reset sessions",
+    ] {
+        assert!(demo.stdout.contains(line), "{line} in {}", demo.stdout);
+    }
+    assert!(!demo.stdout.contains('\u{1b}'));
+    assert!(!place.path("home").exists(), "the demo left something behind");
+}
+
+#[test]
 fn help_and_completions_know_every_command() {
     let place = Place::new();
     let help = tidegate(&place, &["--help"]);
     assert_eq!(help.code, 0);
     let bash = tidegate(&place, &["completions", "bash"]).stdout;
-    for command in ["init", "check", "completions"] {
+    for command in ["serve", "demo", "init", "check", "token", "session", "completions"] {
         assert!(
             help.stdout.contains(&format!("\n  {command} ")),
             "{command} in {}",

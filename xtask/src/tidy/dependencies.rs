@@ -8,59 +8,38 @@ use super::files::File;
 const DOCUMENT: &str = "docs/dependencies.md";
 const TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
-/// `docs/dependencies.md` names every direct dependency of every crate, in the section of that crate.
+/// The section for what every crate may use.
+const SHARED: &str = "Everywhere";
+
+/// `docs/dependencies.md` names every direct dependency of every crate, in the section of that crate or the shared one.
 pub(super) fn every_dependency_is_explained(files: &[File]) -> Vec<Complaint> {
-    let explained = files
-        .iter()
-        .find(|file| file.path == DOCUMENT)
-        .map(|file| sections(&file.text))
-        .unwrap_or_default();
+    let document = files.iter().find(|file| file.path == DOCUMENT);
+    let explained = document.map(|file| sections(&file.text)).unwrap_or_default();
     let mut complaints = Vec::new();
-    for file in files
-        .iter()
-        .filter(|file| file.path.ends_with("/Cargo.toml") && !file.path.starts_with("fuzz/"))
-    {
+    let manifests = files.iter().filter(|file| file.path.ends_with("/Cargo.toml") && !file.path.starts_with("fuzz/"));
+    for file in manifests {
+        let mut complain = |message: String| complaints.push(Complaint { path: file.path.clone(), line: 1, message });
         let Some((package, dependencies)) = direct_dependencies(&file.text) else {
-            let message = "is no manifest of a package".into();
-            complaints.push(Complaint {
-                path: file.path.clone(),
-                line: 1,
-                message,
-            });
+            complain("is no manifest of a package".into());
             continue;
         };
-        let known = explained
-            .iter()
-            .find(|(name, _)| *name == package || package.strip_prefix("tidegate-") == Some(name))
-            .map(|(_, names)| names.as_slice());
-        for dependency in dependencies
-            .iter()
-            .filter(|name| !known.unwrap_or_default().contains(name))
-        {
-            let message = format!("{dependency} is not explained in the section {package} of {DOCUMENT}");
-            complaints.push(Complaint {
-                path: file.path.clone(),
-                line: 1,
-                message,
-            });
+        let about = |heading: &str| heading == SHARED || heading == package;
+        let known: Vec<_> = explained.iter().filter(|(heading, _)| about(heading)).flat_map(|(_, words)| words).collect();
+        for dependency in dependencies.iter().filter(|name| !known.contains(&&name.as_str())) {
+            complain(format!("{dependency} is not explained in the section {package} of {DOCUMENT}"));
         }
     }
     complaints
 }
 
-/// The sections of the document, each with the crates it names: `## package`, then `- crate: why` or a row of a table.
-fn sections(text: &str) -> Vec<(String, Vec<String>)> {
+/// The sections of the document, `## package`, each with every word of its list.
+fn sections(text: &str) -> Vec<(&str, Vec<&str>)> {
     let mut sections = Vec::new();
     for line in text.lines() {
         if let Some(heading) = line.strip_prefix("## ") {
-            sections.push((heading.trim().trim_matches('`').to_owned(), Vec::new()));
-        } else if let (Some(item), Some((_, names))) = (
-            line.strip_prefix("- ").or_else(|| line.strip_prefix("| ")),
-            sections.last_mut(),
-        ) {
-            // Several crates may share a reason: `- a, b: why`.
-            let listed = item.split([':', '|']).next().unwrap_or(item).split(',');
-            names.extend(listed.map(|name| name.trim().trim_matches(['`', '*']).to_owned()));
+            sections.push((heading.trim().trim_matches('`'), Vec::new()));
+        } else if let (true, Some((_, words))) = (line.starts_with("- "), sections.last_mut()) {
+            words.extend(line.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_'));
         }
     }
     sections
@@ -116,7 +95,7 @@ mod tests {
     fn unexplained_dependencies_are_found() {
         let manifest = "[package]\nname = \"p\"\n[dependencies]\na.workspace = true\nb = \"1\"\ntidegate-core.workspace = true\n\
                         [dev-dependencies]\nc = { version = \"1\" }\n[target.'cfg(unix)'.dependencies]\nd = \"1\"\n";
-        let document = "# Why\n## p\n- `a`, **b**: both\n| c | tests |\n## other\n- d: not here\n";
+        let document = "# Why\n## Everywhere\n- c: tests\n## p\n- `a` (`std`), b: both\n## other\n- d: not here\n";
         let file = |path: &str, text: &str| File {
             path: path.into(),
             text: text.into(),

@@ -10,7 +10,7 @@ use tidegate_core::{Class, Control, ControlList, Ident, Moment, Name, Role, Tool
 use tidegate_engine::{Engine, Policy, PolicyVersion};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Limits, Server, new_token, router};
-use tidegate_store::{Mirror, SqliteStore, StoreOptions, TokenStore};
+use tidegate_store::{Mirror, SqliteStore, SqliteOptions, TokenStore};
 use tokio::sync::oneshot;
 
 pub struct Stand {
@@ -35,7 +35,7 @@ impl Stand {
 
     pub async fn start_with(limits: Limits) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(&directory.path().join("tidegate.db"), StoreOptions::STANDARD).unwrap();
+        let store = SqliteStore::open(&directory.path().join("tidegate.db"), SqliteOptions::default()).unwrap();
         let store = Arc::new(store);
         let metrics = Arc::new(Metrics::new());
         let log = DecisionLog::open(&LogTarget::File(directory.path().join("decisions.jsonl"))).unwrap();

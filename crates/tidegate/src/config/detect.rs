@@ -72,6 +72,12 @@ pub(super) fn read(root: &mut Section<'_, '_>, control: Option<&ControlList>) ->
             rules: Vec::new(),
         };
     };
+    if !section.is_empty() {
+        section.report().warn(
+            section.offset,
+            "[detect] is checked, but this version does not act on it yet",
+        );
+    }
     Detect {
         internal_domains: texts(
             &mut section,

@@ -6,7 +6,6 @@
 
 mod detect;
 mod limits;
-mod paths;
 mod problem;
 mod servers;
 mod telemetry;
@@ -21,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use tidegate_gateway::Limits;
 use tidegate_gateway::telemetry::LogTarget;
+use tidegate_store::{Misplaced, refuse_inside};
 use toml::de::DeTable;
 
 pub(crate) use detect::Detect;
@@ -50,8 +50,6 @@ pub(crate) struct Config {
     pub(crate) data_dir: PathBuf,
     /// Where sessions are mirrored for other programs.
     pub(crate) private_data_dir: Option<PathBuf>,
-    /// Where agents' tools work; no state lies inside one of these.
-    pub(crate) workspaces: Vec<PathBuf>,
     /// What is known of the tools.
     pub(crate) tools: Tools,
     /// A name for the policy that changes when the policy does.
@@ -124,8 +122,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         listen,
         data_dir: data_dir?,
         private_data_dir,
-        workspaces,
-        policy_version: version::policy_version(&tools),
+        policy_version: version::policy_version(&tools, &detect),
         tools,
         detect,
         limits,
@@ -212,7 +209,7 @@ impl<'a> Places<'a> {
     }
 
     fn default_data_dir(&mut self, report: &Report<'_>) -> Option<PathBuf> {
-        let path = paths::default_data_dir();
+        let path = default_data_dir();
         match &path {
             Some(path) => self.state.push(("data_dir", path.clone(), None)),
             None => report.error_from(
@@ -234,21 +231,32 @@ impl<'a> Places<'a> {
 
     fn refuse_inside(&self, workspaces: &[PathBuf], report: &Report<'_>) {
         for (name, place, offset) in &self.state {
-            for workspace in workspaces {
-                match paths::lies_inside(place, workspace) {
-                    Ok(false) => {}
-                    Ok(true) => report.error_from(
-                        *offset,
-                        format_args!(
-                            "{name} lies inside a workspace, where an agent's tools could change it"
-                        ),
-                    ),
-                    Err(error) => report.error_from(
-                        *offset,
-                        format_args!("{name} cannot be compared with the workspaces: {}", error.kind()),
-                    ),
+            let message = match refuse_inside(place, workspaces) {
+                Ok(()) => continue,
+                Err(Misplaced::Inside { .. }) => {
+                    "lies inside a workspace, where an agent's tools could change it"
                 }
-            }
+                Err(Misplaced::Around { .. }) => {
+                    "has a workspace inside it, so an agent's tools could reach it"
+                }
+                Err(Misplaced::Unresolved { .. }) => {
+                    "cannot be compared with the workspaces: it cannot be told where one leads"
+                }
+            };
+            report.error_from(*offset, format_args!("{name} {message}"));
         }
     }
+}
+
+/// Where state is kept when nobody says: the user's data directory.
+fn default_data_dir() -> Option<PathBuf> {
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let base = absolute("XDG_DATA_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local").join("share")))
+        .or_else(|| absolute("LOCALAPPDATA"))?;
+    Some(base.join("tidegate"))
 }

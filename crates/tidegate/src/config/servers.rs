@@ -39,6 +39,13 @@ pub(crate) enum Reach {
 
 /// Reads every server.
 pub(super) fn read(root: &mut Section<'_, '_>) -> Vec<Server> {
+    if root.has("servers") {
+        let offset = root.offset_of("servers");
+        root.report().warn(
+            offset,
+            "[servers] are checked, but this version does not start or call them yet",
+        );
+    }
     let read = |(name, section): (At<&str>, Section<'_, '_>)| {
         let name = match Ident::parse(&name) {
             // The first dot ends the server's name in "server.tool".

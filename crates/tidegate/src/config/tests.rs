@@ -32,6 +32,14 @@ fn check_problems(text: &str, expected: &[&str]) {
     assert_eq!(checked.config.is_none(), failed);
 }
 
+/// That a problem is among those of a text.
+#[track_caller]
+fn check_contains(text: &str, expected: &str) {
+    let problems = checked(text).problems;
+    let lines: Vec<_> = problems.iter().map(|problem| problem.line("f")).collect();
+    assert!(lines.contains(&format!("f:{expected}")), "{text}: {lines:#?}");
+}
+
 #[track_caller]
 fn config(text: &str) -> Config {
     let checked = checked(text);
@@ -90,7 +98,13 @@ fn every_commented_line_of_the_example_is_valid() {
         uncommented.push('\n');
     }
     assert_eq!(settings, 14);
-    check_problems(&uncommented, &[]);
+    let problems = checked(&uncommented).problems;
+    assert!(
+        problems
+            .iter()
+            .all(|problem| problem.severity == Severity::Warning),
+        "{problems:#?}"
+    );
     assert_eq!(
         format!("{:?}", config(&uncommented).limits),
         format!("{:?}", config(EXAMPLE).limits)
@@ -228,11 +242,19 @@ fn surprises_are_warnings() {
             "1:10: warning: listens beyond this machine: put a proxy that speaks TLS in front, tokens travel in the clear",
         ),
         (
+            "[detect]\ncode_names = [\"Heron\"]",
+            "1:2: warning: [detect] is checked, but this version does not act on it yet",
+        ),
+        (
+            "[servers.a]\nurl = \"http://10.0.0.1/mcp\"",
+            "1:2: warning: [servers] are checked, but this version does not start or call them yet",
+        ),
+        (
             "[servers.a]\nurl = \"http://10.0.0.1/mcp\"",
             "2:7: warning: plain http to another machine: what is sent can be read on the way",
         ),
     ] {
-        check_problems(text, &[expected]);
+        check_contains(text, expected);
     }
 }
 
@@ -281,7 +303,7 @@ fn servers_are_commands_or_addresses() {
             "1:10: servers: a server's name must not hold a dot",
         ),
     ] {
-        check_problems(text, &[expected]);
+        check_contains(text, expected);
     }
 }
 
@@ -341,9 +363,7 @@ fn detection_is_told_names_rules_and_narrow_exits() {
             "2:22: detect.rules.pattern must be a regular expression of moderate size that does not match the empty text",
         ),
     ] {
-        let problems = checked(&format!("[detect]\n{text}")).problems;
-        let lines: Vec<_> = problems.iter().map(|problem| problem.line("f")).collect();
-        assert!(lines.contains(&format!("f:{expected}")), "{text}: {lines:#?}");
+        check_contains(&format!("[detect]\n{text}"), expected);
     }
 }
 
@@ -406,6 +426,7 @@ fn the_policy_version_follows_the_policy() {
         "[tools.a]\nreturns = \"pii\"\nsink = true\n[tools.b]\nexternal = true",
         "[tools.a]\nreturns = \"pii\"\npermissions = [\"read\"]\n[tools.b]\nexternal = true",
         "[tools.a]\nreturns = \"pii\"\nfields = { x = \"public\" }\n[tools.b]\nexternal = true",
+        "[tools.a]\nreturns = \"pii\"\n[tools.b]\nexternal = true\n[detect]\ncode_names = [\"Heron\"]",
     ] {
         assert_ne!(first, version(other), "{other}");
     }

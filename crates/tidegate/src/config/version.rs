@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use sha2::{Digest, Sha256};
 use tidegate_core::{Permission, Tool};
 
+use super::detect::Detect;
 use super::tools::{Field, Tools};
 
-/// A short digest of everything the rules know of the tools. The order of declaration does not count, since no decision
+/// A short digest of everything the rules know of the tools and detection is told. The order of declaration does not count, since no decision
 /// depends on it.
-pub(super) fn policy_version(tools: &Tools) -> String {
+pub(super) fn policy_version(tools: &Tools, detect: &Detect) -> String {
     let fields_of = |tool: &Tool| {
         let found = tools.fields.iter().find(|(name, _)| *name == tool.name);
         found.map_or(&[][..], |(_, fields)| fields.as_slice())
@@ -24,11 +25,33 @@ pub(super) fn policy_version(tools: &Tools) -> String {
     for line in lines {
         hasher.update(line);
     }
+    hasher.update(format!("{:?}", detection(detect)));
     let mut version = String::new();
     for byte in hasher.finalize().iter().take(6) {
         let _ = write!(version, "{byte:02x}");
     }
     version
+}
+
+/// Everything that detection is told, taken apart so that nothing can be left out. Quoted text cannot run into its
+/// neighbours.
+fn detection(detect: &Detect) -> impl std::fmt::Debug {
+    let Detect {
+        internal_domains,
+        internal_hosts,
+        code_names,
+        injection_threshold,
+        exits,
+        rules,
+    } = detect;
+    (
+        internal_domains,
+        internal_hosts,
+        code_names,
+        injection_threshold,
+        exits,
+        rules,
+    )
 }
 
 /// Everything about one tool; lengths stand before names, so that no two tools read the same.

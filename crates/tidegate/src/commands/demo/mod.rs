@@ -143,8 +143,9 @@ async fn planning_ahead(stage: &mut Stage) -> Result<(), Failure> {
                 .await?;
         }
     }
-    stage
-        .aside("Same result, nothing blocked, and internal data never shared a context with an open way out.")
+    stage.aside(
+        "Same result and nothing blocked: the web was searched before anything internal was in the context.",
+    )
 }
 
 /// Labels rise; an agent cannot lower one.

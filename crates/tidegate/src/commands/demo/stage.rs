@@ -66,7 +66,7 @@ impl Stage {
         } = self;
         self.heading("Done")?;
         answer(format_args!(
-            "{allowed} calls allowed, {blocked} blocked, {held} held for a person; nothing leaked."
+            "{allowed} calls allowed, {blocked} blocked, {held} held for a person; none got data above its ceiling."
         ))?;
         answer(
             "Next: `tidegate serve` runs a gateway, `tidegate init` writes a configuration to make your own.",
@@ -195,7 +195,7 @@ impl Stage {
         for tool in listed.filter(|tool| tools.contains(&text_at(tool, "/name"))) {
             let mark = text_at(tool, "/sensitivity");
             let style = if mark == "internal_source" { CARE } else { GOOD };
-            said("manifest", style, mark, text_at(tool, "/name"))?;
+            said("tool", style, text_at(tool, "/name"), format_args!("[{mark}]"))?;
             words("", text_at(tool, "/consequence"))?;
         }
         Ok(())

@@ -1,0 +1,168 @@
+//! What a decision and a durable rise cost, in process and over HTTP, beside what the machine could do at best.
+
+#![allow(clippy::print_stdout, reason = "printing figures is what a benchmark is for")]
+
+use std::hint::black_box;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::routing::post as route_post;
+use axum::{Json, Router};
+use bench::stand::{Outcome, Stand};
+use bench::{HttpLoad, Spread, fdatasync_spread, post, resident_bytes};
+use serde_json::{Value, json};
+use tidegate_core::{Attempt, Class, Entry, Ident, Kinds, Moment, Name, decide};
+use tidegate_engine::Payload;
+use tidegate_store::{Opening, SessionStore};
+
+const SESSIONS: usize = 100_000;
+
+#[tokio::main]
+async fn main() -> Outcome<()> {
+    let directory = tempfile::tempdir_in(".")?;
+    let stand = Arc::new(Stand::new(directory.path()).await?);
+    println!("decisions: {} cores, store in {}", std::thread::available_parallelism()?, "a temporary directory here");
+    let ids = load_sessions(&stand).await?;
+    in_process(&stand, &ids).await?;
+    over_http(&stand, &ids).await?;
+    durable_raises(&stand, &ids, directory.path()).await
+}
+
+/// Opens the sessions, many at once so that they share commits, and prints what they cost in memory.
+async fn load_sessions(stand: &Arc<Stand>) -> Outcome<Vec<Ident>> {
+    let before = resident_bytes().unwrap_or_default();
+    let mut ids = Vec::with_capacity(SESSIONS);
+    for chunk in 0..SESSIONS / 1_000 {
+        let mut opening = tokio::task::JoinSet::new();
+        for index in 0..1_000 {
+            let id = Ident::parse(&format!("sess_{:08}", chunk * 1_000 + index))?;
+            ids.push(id.clone());
+            let (stand, caller) = (Arc::clone(stand), stand.caller.clone());
+            opening.spawn(async move {
+                let agent = caller.agent.unwrap_or_else(|| caller.principal.clone());
+                stand.store.open(Opening { id, user: caller.principal, agent, at: Moment(0) }).await.map(drop)
+            });
+        }
+        while let Some(opened) = opening.join_next().await {
+            opened??;
+        }
+    }
+    let grown = resident_bytes().unwrap_or_default().saturating_sub(before);
+    println!("  memory for {SESSIONS} sessions      {:>8.1} MiB", mib(grown));
+    Ok(ids)
+}
+
+async fn in_process(stand: &Stand, ids: &[Ident]) -> Outcome<()> {
+    let tool = Name::parse("web_3")?;
+    let control = &stand.engine.policy().control;
+    let known = control.find(tool.as_str()).ok_or("the tool is declared")?;
+    let mut sessions = Vec::with_capacity(ids.len());
+    for id in ids {
+        sessions.extend(stand.store.current(id).await?);
+    }
+    let rounds = 20;
+    let began = Instant::now();
+    for session in (0..rounds).flat_map(|_| &sessions) {
+        let attempt =
+            Attempt { tool: known, context: &session.context, arguments: Class::Public, argument_kinds: Kinds::NONE };
+        black_box(decide(black_box(attempt)));
+    }
+    println!("  core decision, {} sessions   {:>8.0} ns", ids.len(), per_call_ns(began, rounds * ids.len()));
+
+    let began = Instant::now();
+    for id in ids {
+        black_box(stand.store.current(black_box(id)).await?);
+    }
+    println!("  linearizable read of a session   {:>8.0} ns", per_call_ns(began, ids.len()));
+
+    let arguments = Payload::new(json!({"query": "weather in Lisbon"}));
+    let began = Instant::now();
+    for id in ids {
+        black_box(stand.engine.authorize(&stand.caller, id, &tool, &arguments).await?);
+    }
+    println!("  authorize, engine in process     {:>8.0} ns", per_call_ns(began, ids.len()));
+    Ok(())
+}
+
+async fn over_http(stand: &Stand, ids: &[Ident]) -> Outcome<()> {
+    let bare = serve_bare().await?;
+    let gateway = stand.serve().await?;
+    let id = ids.first().ok_or("there are sessions")?;
+    let body = r#"{"tool":"web_3","arguments":{"query":"weather in Lisbon"}}"#;
+    let request = post(&format!("/v1/session/{id}/authorize"), &stand.token, body);
+    for connections in [1, 16] {
+        let calls = 40_000 / connections;
+        let load = |address: SocketAddr, calls| {
+            let load = HttpLoad { address, request: request.clone(), connections, calls };
+            tokio::task::spawn_blocking(move || load.run())
+        };
+        load(bare, calls / 10).await??;
+        load(gateway, calls / 10).await??;
+        let bare = load(bare, calls).await??;
+        let tidegate = load(gateway, calls).await??;
+        println!("  {connections:>2} connections: bare axum JSON  {bare}");
+        println!("  {connections:>2} connections: authorize       {tidegate}");
+        println!("  {connections:>2} connections: ratio           {:.2} of bare calls/s", tidegate.per_second() / bare.per_second());
+    }
+    Ok(())
+}
+
+/// What HTTP and JSON cost here with nothing behind them.
+async fn serve_bare() -> Outcome<SocketAddr> {
+    async fn echo(Json(body): Json<Value>) -> Json<Value> {
+        Json(json!({"decision": "allow", "allowed": true, "reason": "nobody looked", "seen": body.is_object()}))
+    }
+    let listener = tokio::net::TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
+    let address = listener.local_addr()?;
+    let routes = Router::new().route("/v1/session/{id}/authorize", route_post(echo));
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    Ok(address)
+}
+
+async fn durable_raises(stand: &Arc<Stand>, ids: &[Ident], directory: &std::path::Path) -> Outcome<()> {
+    let disk = fdatasync_spread(directory, 1_000)?;
+    let source = Name::parse("search_3")?;
+    let entry = |class| Entry { class, kinds: Kinds::NONE, source: source.clone(), at: Moment(0) };
+    let mut times = Vec::new();
+    let all = Instant::now();
+    for id in ids.iter().take(1_000) {
+        let began = Instant::now();
+        stand.store.raise(id, entry(Class::Internal)).await?;
+        times.push(began.elapsed());
+    }
+    let alone = Spread::new(times, all.elapsed());
+    println!("  one fdatasync                   {disk}");
+    println!("  one durable rise at a time      {alone}");
+    println!("  ratio                            {:>8.2} of one fdatasync (p50)", ratio(alone.p50(), disk.p50()));
+
+    let began = Instant::now();
+    let mut raising = tokio::task::JoinSet::new();
+    for id in ids.iter().skip(1_000).take(20_000).cloned() {
+        let (stand, entry) = (Arc::clone(stand), entry(Class::Internal));
+        raising.spawn(async move { stand.store.raise(&id, entry).await.map(drop) });
+        if raising.len() >= 256 {
+            raising.join_next().await.transpose()?.transpose()?;
+        }
+    }
+    while let Some(raised) = raising.join_next().await {
+        raised??;
+    }
+    let per_second = 20_000.0 / began.elapsed().as_secs_f64();
+    println!("  durable rises, 256 at once      {per_second:>10.0}/s  {:.1} times the fdatasync rate", per_second / disk.per_second());
+    Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+fn per_call_ns(began: Instant, calls: usize) -> f64 {
+    began.elapsed().as_nanos() as f64 / calls as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+fn ratio(of: std::time::Duration, to: std::time::Duration) -> f64 {
+    of.as_secs_f64() / to.as_secs_f64()
+}

@@ -1,0 +1,71 @@
+//! A gateway to measure: a real store in a directory, the engine, and a token.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use tidegate_core::{Class, ControlList, Ident, Moment, Name, Role, Tool, ToolFacts};
+use tidegate_engine::{Caller, Engine, Policy, PolicyVersion};
+use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
+use tidegate_gateway::{App, Limits, Server, new_token, router};
+use tidegate_store::{SqliteOptions, SqliteStore, TokenStore};
+
+/// Whatever goes wrong in a benchmark ends it.
+pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// The parts of a gateway.
+pub struct Stand {
+    /// The store.
+    pub store: Arc<SqliteStore>,
+    /// The engine on it.
+    pub engine: Arc<Engine>,
+    /// What the API shares.
+    pub app: App,
+    /// An agent's token.
+    pub token: String,
+    /// The agent itself.
+    pub caller: Caller,
+}
+
+impl Stand {
+    /// A gateway on an empty store in this directory.
+    ///
+    /// # Errors
+    /// When the store cannot be made.
+    pub async fn new(directory: &Path) -> Outcome<Self> {
+        let store = Arc::new(SqliteStore::open(directory.join("tidegate.db"), SqliteOptions::default())?);
+        let metrics = Arc::new(Metrics::new());
+        let log = DecisionLog::open(&LogTarget::File(directory.join("decisions.jsonl")))?;
+        let observer = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
+        let engine = Arc::new(Engine::new(store.clone(), policy()?, None, observer));
+        let caller = Caller { principal: Ident::parse("alice")?, agent: Some(Ident::parse("bot")?), role: Role::Agent };
+        let token = new_token(caller.role, caller.principal.clone(), caller.agent.clone(), Moment(0))?;
+        store.issue(token.record).await?;
+        let app = App::new(Arc::clone(&engine), store.clone(), metrics, Limits::STANDARD);
+        Ok(Self { store, engine, app, token: token.text, caller })
+    }
+
+    /// Serves on loopback for the rest of the process.
+    ///
+    /// # Errors
+    /// When no port can be had.
+    pub async fn serve(&self) -> Outcome<SocketAddr> {
+        let server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
+        let address = server.address();
+        let drain = self.app.limits.drain;
+        tokio::spawn(server.serve(router(self.app.clone()), std::future::pending(), drain));
+        Ok(address)
+    }
+}
+
+/// Twenty tools: what a busy agent has.
+fn policy() -> Outcome<Policy> {
+    let mut tools = Vec::new();
+    for index in 0..10 {
+        let source = ToolFacts::named(Name::parse(&format!("search_{index}"))?);
+        tools.push(Tool::declared(ToolFacts { returns: Some(Class::Internal), ..source }));
+        let external = ToolFacts::named(Name::parse(&format!("web_{index}"))?);
+        tools.push(Tool::declared(ToolFacts { external: true, ..external }));
+    }
+    Ok(Policy { control: ControlList::new(tools)?, version: PolicyVersion("bench".into()) })
+}

@@ -1,0 +1,126 @@
+//! What a record can say. One struct for each event, with the field names auditors were promised.
+//!
+//! Names and classes, never values: every field is a class, a bounded name, a flag, a number, a digest or a pointer
+//! into the vault. The two places where a person's own words are kept are typed [`Reason`].
+
+mod access;
+mod control;
+mod parts;
+mod wire;
+
+use serde::{Deserialize, Serialize};
+use tidegate_core::Class;
+
+pub use access::{
+    ContextAssembly, InjectionDetectionHit, OutputDelivery, PiiEgressBlock, ToolArgumentConstruction,
+};
+pub use control::{
+    DatasetAdded, Decision, EvidenceDestroyed, GateDecided, GateOpened, GatewayStarted, GatewayStopped,
+    PolicyChanged, Reset, Rise, SessionOpened, TokenUsedByAdmin,
+};
+pub use parts::{
+    DestructionCause, Disposition, EvidencePointer, FieldNames, GateOutcome, Origin, PiiLeakRisk, Score,
+    Verdict,
+};
+
+use crate::Name;
+#[cfg(doc)]
+use crate::Reason;
+
+macro_rules! events {
+    ($($variant:ident => $name:literal: $doc:literal),+ $(,)?) => {
+        /// One thing that happened.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "type")]
+        pub enum Event {
+            $(#[doc = $doc] #[serde(rename = $name)] $variant($variant),)+
+        }
+
+        impl Event {
+            /// The name of every type of event.
+            pub const TYPES: &'static [&'static str] = &[$($name),+];
+
+            /// The type's name, as records spell it.
+            #[must_use]
+            pub const fn type_name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $name,)+ }
+            }
+        }
+
+        $(impl From<$variant> for Event {
+            fn from(event: $variant) -> Self {
+                Self::$variant(event)
+            }
+        })+
+    };
+}
+
+events! {
+    ContextAssembly => "context_assembly": "A chunk was assembled into a context.",
+    ToolArgumentConstruction => "tool_argument_construction": "Arguments were put together for a tool.",
+    InjectionDetectionHit => "injection_detection_hit": "Content carried instructions it had no right to give.",
+    PiiEgressBlock => "pii_egress_block": "Data was stopped before it reached a destination.",
+    OutputDelivery => "output_delivery": "An output was shown to someone.",
+    Decision => "decision": "A call was allowed, denied or held.",
+    Rise => "rise": "A session's label rose.",
+    SessionOpened => "session_opened": "A session began.",
+    DatasetAdded => "dataset_added": "A private dataset was registered with a session.",
+    Reset => "reset": "An administrator lowered a session's label.",
+    GateOpened => "gate_opened": "A call waits for a person.",
+    GateDecided => "gate_decided": "A person answered, or nobody did in time.",
+    PolicyChanged => "policy_changed": "Another policy took effect.",
+    TokenUsedByAdmin => "token_used_by_admin": "An administrator's token was used.",
+    EvidenceDestroyed => "evidence_destroyed": "Evidence was destroyed.",
+    GatewayStarted => "gateway_started": "The gateway started.",
+    GatewayStopped => "gateway_stopped": "The gateway stopped in order.",
+}
+
+impl Event {
+    /// The class the event is about: of the data, or of the session after it.
+    #[must_use]
+    pub fn class(&self) -> Option<Class> {
+        match self {
+            Self::ContextAssembly(event) => Some(event.data_class),
+            Self::ToolArgumentConstruction(event) => Some(event.data_class),
+            Self::PiiEgressBlock(event) => Some(event.data_class),
+            Self::OutputDelivery(event) => Some(event.output_class),
+            Self::Decision(event) => Some(event.label),
+            Self::Rise(event) => Some(event.to),
+            Self::DatasetAdded(event) => Some(event.class),
+            Self::Reset(event) => Some(event.to),
+            Self::EvidenceDestroyed(event) => Some(event.evidence_pointer.class()),
+            Self::InjectionDetectionHit(_)
+            | Self::SessionOpened(_)
+            | Self::GateOpened(_)
+            | Self::GateDecided(_)
+            | Self::PolicyChanged(_)
+            | Self::TokenUsedByAdmin(_)
+            | Self::GatewayStarted(_)
+            | Self::GatewayStopped(_) => None,
+        }
+    }
+
+    /// The tool the event is about.
+    #[must_use]
+    pub fn tool(&self) -> Option<&Name> {
+        match self {
+            Self::ToolArgumentConstruction(event) => Some(&event.tool_id),
+            Self::Decision(event) => Some(&event.tool),
+            Self::GateOpened(event) => event.tool.as_ref(),
+            Self::ContextAssembly(_)
+            | Self::InjectionDetectionHit(_)
+            | Self::PiiEgressBlock(_)
+            | Self::OutputDelivery(_)
+            | Self::Rise(_)
+            | Self::SessionOpened(_)
+            | Self::DatasetAdded(_)
+            | Self::Reset(_)
+            | Self::GateDecided(_)
+            | Self::PolicyChanged(_)
+            | Self::TokenUsedByAdmin(_)
+            | Self::EvidenceDestroyed(_)
+            | Self::GatewayStarted(_)
+            | Self::GatewayStopped(_) => None,
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Appending: one thread owns the files, many callers share its commits.
+//!
+//! A caller hands its record over and waits; the thread takes everything that has gathered, links and hashes it,
+//! writes it as one frame and waits for the disk once. So the disk's slowness is shared by all who wait, and nobody is
+//! told "recorded" before it is so. What waits is bounded: a full queue answers at once, and the caller, who fails
+//! closed, releases nothing.
+
+mod heads;
+mod log;
+mod recover;
+mod signer;
+mod thread;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::oneshot;
+
+use crate::disk::{Disk, RealDisk};
+use crate::key_file::KeyFileError;
+use crate::name::{DigestKey, KeyedDigest};
+use crate::record::{self, Chain, Hash};
+use crate::{Event, PublicKey};
+use thread::{Job, Pending, Reply};
+
+/// How a ledger is kept. Start from [`Options::new`].
+#[derive(Clone)]
+pub struct Options {
+    /// The secret key that signs checkpoints; created on first start.
+    pub signing_key: PathBuf,
+    /// A checkpoint is signed after this many records ...
+    pub checkpoint_records: u64,
+    /// ... or this long after the first record that no checkpoint covers.
+    pub checkpoint_interval: Duration,
+    /// A new segment begins when one would grow past this; the room is reserved at once.
+    pub segment_bytes: u64,
+    /// How many appends may wait; the next is refused.
+    pub queue: usize,
+    /// How many chains' last hashes are kept in memory; those of others are looked up in the index.
+    pub heads: usize,
+    /// The file operations.
+    pub disk: Arc<dyn Disk>,
+}
+
+impl Options {
+    /// The usual choices for a ledger in this directory. The signing key lies beside it, not in it, so that the
+    /// directory can be handed to an auditor as it is.
+    #[must_use]
+    pub fn new(dir: &Path) -> Self {
+        let mut signing_key = dir.as_os_str().to_owned();
+        signing_key.push(".key");
+        Self {
+            signing_key: signing_key.into(),
+            checkpoint_records: 4096,
+            checkpoint_interval: Duration::from_secs(1),
+            segment_bytes: 16 << 20,
+            queue: 4096,
+            heads: 65_536,
+            disk: Arc::new(RealDisk),
+        }
+    }
+}
+
+/// Proof for the caller that its record is durable, and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// Among all records of the ledger.
+    pub index: u64,
+    /// In its chain.
+    pub seq: u64,
+    /// The record's hash.
+    pub hash: Hash,
+}
+
+/// Why a ledger could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process or handle writes to it.
+    #[error("the ledger is in use by another writer")]
+    InUse,
+    /// The signing key cannot be used.
+    #[error(transparent)]
+    Key(#[from] KeyFileError),
+    /// The directory belongs to another key, or the key is gone.
+    #[error("the ledger was signed with another key than {path} holds")]
+    WrongKey {
+        /// The key file that was tried.
+        path: String,
+    },
+    /// Not a torn tail, which is repaired, but damage: nothing is written behind it.
+    #[error("the ledger is damaged in segment {segment} at byte {position}: run the verifier")]
+    Damaged {
+        /// The segment.
+        segment: u64,
+        /// The first byte that is not as it should be.
+        position: u64,
+    },
+    /// The newest checkpoint on record is not in the segments.
+    #[error("the ledger is shorter than its newest checkpoint says: run the verifier")]
+    Shortened,
+    /// The index beside the ledger cannot be used.
+    #[error("the ledger's index cannot be used: {reason}")]
+    Index {
+        /// What it reports.
+        reason: String,
+    },
+    /// The system refused.
+    #[error("the ledger cannot be opened: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Why nothing was recorded. Whoever waits for the record must not go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AppendError {
+    /// Too many appends wait already. Try again later.
+    #[error("the ledger is overloaded")]
+    Overloaded,
+    /// The event is larger than any event should be.
+    #[error("the event is too large to be recorded")]
+    TooLarge,
+    /// The disk refused. Each later append tries anew, so it recovers by itself.
+    #[error("the ledger cannot write: {0}")]
+    Unavailable(io::ErrorKind),
+    /// The ledger was closed.
+    #[error("the ledger is closed")]
+    Closed,
+}
+
+/// The ledger was not closed in order; the next opening repairs it.
+#[derive(Debug, thiserror::Error)]
+#[error("the ledger could not be closed in order: {0}")]
+pub struct CloseError(pub(crate) io::ErrorKind);
+
+/// A ledger open for appending. Dropping it closes it.
+pub struct Ledger {
+    queue: SyncSender<Job>,
+    thread: Mutex<Option<std::thread::JoinHandle<Result<(), CloseError>>>>,
+    digests: DigestKey,
+    public: PublicKey,
+}
+
+impl Ledger {
+    /// The largest event in bytes of JSON.
+    pub const MAX_EVENT_BYTES: usize = 16 << 10;
+
+    /// Opens a ledger, creating it and its key on first start and repairing what a crash left behind.
+    ///
+    /// # Errors
+    /// When it is in use, damaged, signed by another key, or the system refuses.
+    pub fn open(dir: &Path, options: Options) -> Result<Self, OpenError> {
+        let opened = recover::open(dir, &options)?;
+        let (digests, public) = (opened.log.digest_key(), opened.log.public_key());
+        let (queue, jobs): (_, Receiver<Job>) = sync_channel(options.queue.max(1));
+        let thread = std::thread::Builder::new()
+            .name("ledger".to_owned())
+            .spawn(move || thread::run(opened, &options, &jobs))?;
+        Ok(Self {
+            queue,
+            thread: Mutex::new(Some(thread)),
+            digests,
+            public,
+        })
+    }
+
+    /// Hands an event over for recording. The future resolves once the record is durable; the event is recorded
+    /// whether or not the future is polled.
+    pub fn append(
+        &self,
+        chain: Chain,
+        event: &Event,
+        at: SystemTime,
+    ) -> impl Future<Output = Result<Receipt, AppendError>> + Send + use<> {
+        let (reply, receipt) = oneshot::channel();
+        let queued = self.enqueue(chain, event, at, Reply::Future(reply));
+        async move {
+            queued?;
+            receipt.await.unwrap_or(Err(AppendError::Closed))
+        }
+    }
+
+    /// Records an event and waits for the disk. Not for use in asynchronous code.
+    ///
+    /// # Errors
+    /// When nothing was recorded.
+    pub fn append_blocking(
+        &self,
+        chain: Chain,
+        event: &Event,
+        at: SystemTime,
+    ) -> Result<Receipt, AppendError> {
+        let (reply, receipt) = sync_channel(1);
+        self.enqueue(chain, event, at, Reply::Thread(reply))?;
+        receipt.recv().unwrap_or(Err(AppendError::Closed))
+    }
+
+    /// The digest of some content under this ledger's key, for `chunk_hash` and argument digests.
+    #[must_use]
+    pub fn keyed_digest(&self, content: &[u8]) -> KeyedDigest {
+        self.digests.digest(content)
+    }
+
+    /// The key that checks this ledger.
+    #[must_use]
+    pub const fn public_key(&self) -> PublicKey {
+        self.public
+    }
+
+    /// Writes what is queued, signs a last checkpoint and gives the directory free.
+    ///
+    /// # Errors
+    /// When the last checkpoint could not be written. Everything acknowledged is durable all the same.
+    pub fn close(&self) -> Result<(), CloseError> {
+        // A thread that is gone already has closed.
+        let _ = self.queue.send(Job::Close);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match thread.map(std::thread::JoinHandle::join) {
+            None => Ok(()),
+            Some(Ok(closed)) => closed,
+            Some(Err(_)) => Err(CloseError(io::ErrorKind::Other)),
+        }
+    }
+
+    fn enqueue(&self, chain: Chain, event: &Event, at: SystemTime, reply: Reply) -> Result<(), AppendError> {
+        let event = serde_json::to_vec(event).map_err(|_| AppendError::TooLarge)?;
+        if event.len() > Self::MAX_EVENT_BYTES {
+            return Err(AppendError::TooLarge);
+        }
+        let pending = Pending {
+            chain,
+            event,
+            at_ms: record::to_ms(at),
+            reply,
+        };
+        self.queue
+            .try_send(Job::Append(pending))
+            .map_err(|refused| match refused {
+                TrySendError::Full(_) => AppendError::Overloaded,
+                TrySendError::Disconnected(_) => AppendError::Closed,
+            })
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        // Whoever wants to know how it went calls `close`.
+        let _ = self.close();
+    }
+}

@@ -1,0 +1,186 @@
+//! The thread that owns the files.
+
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
+use std::time::Instant;
+
+use tokio::sync::oneshot;
+
+use super::heads::Heads;
+use super::log::Log;
+use super::recover::Opened;
+use super::{AppendError, CloseError, Options, Receipt};
+use crate::index::{Head, IndexError};
+use crate::record::{self, Chain, Hash, NO_HASH, Place};
+
+/// The most that one commit takes.
+const MAX_BATCH_RECORDS: usize = 2048;
+const MAX_BATCH_BYTES: usize = 2 << 20;
+
+pub(super) enum Job {
+    Append(Pending),
+    Close,
+}
+
+pub(super) struct Pending {
+    pub(super) chain: Chain,
+    pub(super) event: Vec<u8>,
+    pub(super) at_ms: i64,
+    pub(super) reply: Reply,
+}
+
+/// How the one who waits is told.
+pub(super) enum Reply {
+    Future(oneshot::Sender<Result<Receipt, AppendError>>),
+    Thread(SyncSender<Result<Receipt, AppendError>>),
+}
+
+impl Reply {
+    /// Whoever no longer waits misses nothing that matters: the record is durable either way.
+    fn send(self, result: Result<Receipt, AppendError>) {
+        match self {
+            Self::Future(reply) => drop(reply.send(result)),
+            Self::Thread(reply) => drop(reply.try_send(result)),
+        }
+    }
+}
+
+pub(super) fn run(opened: Opened, options: &Options, jobs: &Receiver<Job>) -> Result<(), CloseError> {
+    let Opened {
+        mut log,
+        mut heads,
+        lock,
+    } = opened;
+    let mut due: Option<Instant> = None;
+    loop {
+        let (batch, open) = gather(jobs, due);
+        if !batch.is_empty() {
+            append(&mut log, &mut heads, batch);
+            // Memory over its bound for a while is better than a refusal; the next commit tries again.
+            let _ = heads.trim();
+        }
+        if log.unsigned() > 0 {
+            let deadline = *due.get_or_insert_with(|| Instant::now() + options.checkpoint_interval);
+            if log.unsigned() >= options.checkpoint_records || Instant::now() >= deadline {
+                // Unsigned records are durable all the same; it is tried again after the interval.
+                let signed = log.write_checkpoint(false);
+                due = signed
+                    .is_err()
+                    .then(|| Instant::now() + options.checkpoint_interval);
+            }
+        }
+        if !open {
+            break;
+        }
+    }
+    let closed = log.close().map_err(|error| CloseError(error.kind()));
+    drop(lock);
+    closed
+}
+
+/// Waits for a job, then takes what has gathered. Says whether more can come.
+fn gather(jobs: &Receiver<Job>, due: Option<Instant>) -> (Vec<Pending>, bool) {
+    let first = match due {
+        None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        Some(due) => jobs.recv_timeout(due.saturating_duration_since(Instant::now())),
+    };
+    let mut next = match first {
+        Ok(job) => job,
+        Err(RecvTimeoutError::Timeout) => return (Vec::new(), true),
+        Err(RecvTimeoutError::Disconnected) => return (Vec::new(), false),
+    };
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    loop {
+        match next {
+            Job::Close => return (batch, false),
+            Job::Append(pending) => {
+                bytes += pending.event.len();
+                batch.push(pending);
+            }
+        }
+        if batch.len() >= MAX_BATCH_RECORDS || bytes >= MAX_BATCH_BYTES {
+            return (batch, true);
+        }
+        next = match jobs.try_recv() {
+            Ok(job) => job,
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => return (batch, true),
+        };
+    }
+}
+
+/// Records a batch, all or none, and tells everyone who waits.
+fn append(log: &mut Log, heads: &mut Heads, batch: Vec<Pending>) {
+    let mut linked = Linked::default();
+    let result = commit(log, heads, &batch, &mut linked);
+    if result.is_err() {
+        // Backwards, so that a chain with several records ends where it began.
+        for (chain, before) in linked.undo.iter().rev() {
+            heads.replace(chain, *before);
+        }
+    }
+    match result {
+        Ok(()) => batch
+            .into_iter()
+            .zip(linked.receipts)
+            .for_each(|(pending, receipt)| pending.reply.send(Ok(receipt))),
+        Err(kind) => batch
+            .into_iter()
+            .for_each(|pending| pending.reply.send(Err(AppendError::Unavailable(kind)))),
+    }
+}
+
+/// A batch with its places in the ledger.
+#[derive(Default)]
+struct Linked {
+    payload: Vec<u8>,
+    receipts: Vec<Receipt>,
+    leaves: Vec<Hash>,
+    /// The heads as they were.
+    undo: Vec<(Chain, Option<Head>)>,
+}
+
+fn commit(
+    log: &mut Log,
+    heads: &mut Heads,
+    batch: &[Pending],
+    linked: &mut Linked,
+) -> Result<(), io::ErrorKind> {
+    /// More than the envelope of any record takes.
+    const ENVELOPE: usize = 320;
+    let room = batch.iter().map(|pending| pending.event.len() + ENVELOPE).sum();
+    // First, since it cuts off what an earlier failure left behind; only then do index and segments agree.
+    log.make_room(room).map_err(|error| error.kind())?;
+    for (pending, index) in batch.iter().zip(log.tree.size()..) {
+        let head = heads.of(&pending.chain).map_err(|error| index_kind(&error))?;
+        let place = Place {
+            index,
+            seq: head.map_or(0, |head| head.seq + 1),
+            prev: head.map_or(NO_HASH, |head| head.hash),
+        };
+        let hash = record::encode(
+            &pending.chain,
+            place,
+            pending.at_ms,
+            &pending.event,
+            &mut linked.payload,
+        );
+        linked.undo.push((pending.chain.clone(), head));
+        heads.replace(&pending.chain, Some(Head { seq: place.seq, hash }));
+        linked.receipts.push(Receipt {
+            index,
+            seq: place.seq,
+            hash,
+        });
+        linked.leaves.push(hash);
+    }
+    let count = u32::try_from(batch.len()).unwrap_or(u32::MAX);
+    log.commit(count, &linked.payload, &linked.leaves)
+        .map_err(|error| error.kind())
+}
+
+fn index_kind(error: &IndexError) -> io::ErrorKind {
+    match error {
+        IndexError::Io(error) => error.kind(),
+        IndexError::Sqlite(_) | IndexError::Damaged { .. } => io::ErrorKind::Other,
+    }
+}
