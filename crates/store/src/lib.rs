@@ -6,11 +6,15 @@
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod contract;
+mod mirror;
+mod placement;
 mod session;
 mod sqlite;
 mod token;
 
 pub use contract::{OpenError, SessionStore, StoreError, TokenStore};
+pub use mirror::{Mirror, MirrorError};
+pub use placement::{Misplaced, refuse_inside};
 pub use session::{Admitted, Opening, Reset, Session};
 pub use sqlite::{SqliteOptions, SqliteStore};
 pub use token::{TokenDigest, TokenRecord};

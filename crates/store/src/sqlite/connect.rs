@@ -4,7 +4,6 @@ use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
@@ -16,13 +15,9 @@ use crate::StoreError;
 /// Each entry takes a file from version `index` to `index + 1`. Never change one that was released; add one.
 const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
 
-/// Closing any descriptor of a file drops this process's POSIX locks on it, SQLite's among them. The file is created
-/// by a descriptor that is closed again, so no two stores may be opened at the same time.
-static OPENING: Mutex<()> = Mutex::new(());
-
-/// Creates or opens the file with its schema, and gives the connection that writes.
+/// Creates or opens the file with its schema, and gives the connection that writes. A new file is created by a
+/// descriptor that is closed again, so no other store may be opened meanwhile: see [`super::watch`].
 pub(super) fn create(path: &Path, options: &SqliteOptions) -> Result<(PathBuf, Connection), StoreError> {
-    let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
     let path = private_file(path)?;
     let mut conn = connect(&path, options)?;
     check_version(&conn)?;

@@ -9,6 +9,7 @@ mod connect;
 mod failure;
 mod reader;
 mod rows;
+mod watch;
 mod writer;
 
 use std::path::Path;
@@ -28,7 +29,7 @@ use writer::{Batch, Writer};
 
 /// Sessions and tokens in one SQLite file.
 pub struct SqliteStore {
-    // Declared in the order they must close in: the writer finishes what is queued.
+    // They close in this order: the writer finishes what is queued, and the readers' watch outlives all connections.
     writer: Writer,
     readers: Readers,
 }
@@ -72,12 +73,14 @@ impl SqliteStore {
     /// # Errors
     /// When the file cannot be written, is in a directory that others can write to, or is of a newer version.
     pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, StoreError> {
-        let options = &options;
-        let (path, conn) = connect::create(path.as_ref(), options)?;
+        let mut opening = watch::opening();
+        let (path, conn) = connect::create(path.as_ref(), &options)?;
         let cache = Arc::new(Cache::new(options.cache_bytes, rows::revision(&conn)?));
+        let readers = Readers::open(&path, &options, cache.clone(), &mut opening)?;
+        drop(opening);
         Ok(Self {
-            readers: Readers::open(&path, options, cache.clone())?,
-            writer: Writer::start(conn, options, cache)?,
+            readers,
+            writer: Writer::start(conn, &options, cache)?,
         })
     }
 

@@ -2,63 +2,66 @@
 //!
 //! INVARIANT (reads are linearizable): a read shows every change that was acknowledged, in any process, before it began.
 //!
-//! Each reader has a connection of its own and remembers in `level` that connection's `PRAGMA data_version` of a
-//! snapshot whose every change was in force in the cache. SQLite changes that number for a connection as soon as any
-//! other connection, in any process, has committed; it learns this from the index of the log, which is shared memory,
-//! so asking costs no read of the file. A read asks first. If the number is the same, nothing was committed
-//! since that snapshot, so the cache shows all there is. If it moved, the reader takes a snapshot, drops from the cache every
-//! row that changed since `applied` (an index lists them), and remembers the snapshot's number. What is then
-//! not in the cache is read from the file, in a snapshot that is later still. A commit is acknowledged only after it
-//! is in the log and its index, so "before it began" is before the question was asked. That the cache itself holds no
-//! older row is argued in [`super::cache`].
+//! `level` is a mark of the log ([`super::watch`]) such that every change up to it is in force in the cache. A read takes
+//! the log's mark first. If it is `level`, nothing was committed since, so the cache shows all there is. If not, a reader
+//! takes a snapshot of the file, drops from the cache every row that changed since `applied` (an index lists them), and
+//! makes the mark it took *before* the snapshot the new `level`: a commit between the two moves the mark again, and the
+//! next read looks again. What is not in the cache is then read from the file, in a snapshot that is later still.
+//! A commit is acknowledged only after its mark is set, so what was acknowledged before the read began has moved the mark that
+//! the read took. That the cache itself holds no older row is argued in [`super::cache`].
 
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::cache::{Cache, Stamp};
 use super::failure::failed;
+use super::watch::{Mark, Opening, Watch};
 use super::{SqliteOptions, connect, rows};
 use crate::{Session, StoreError, TokenDigest, TokenRecord};
 use tidegate_core::Ident;
 
-/// A few readers; a thread takes the one it used last if it is free, so that many threads rarely wait for each other.
+/// The cache, and a few connections for what is not in it; a thread takes the one it used last if it is free.
 pub(super) struct Readers {
     cache: Arc<Cache>,
-    readers: Vec<Mutex<Reader>>,
-}
-
-struct Reader {
-    conn: Connection,
-    /// The `data_version` of a snapshot that the cache is level with.
-    level: Option<i64>,
+    level: RwLock<Option<Mark>>,
+    /// One thread catches up, and those that found the same wait for it instead of doing the same.
+    catching_up: Mutex<()>,
+    connections: Vec<Mutex<Connection>>,
+    // Last: it must close after the connections.
+    watch: Watch,
 }
 
 /// When more rows than this changed since the last look, it is cheaper to forget them all than to name them.
 const MOST_DROPPED: i64 = 10_000;
 
 impl Readers {
-    pub(super) fn open(path: &Path, options: &SqliteOptions, cache: Arc<Cache>) -> Result<Self, StoreError> {
-        let open = |_| {
-            let conn = connect::reader(path, options)?;
-            Ok(Mutex::new(Reader { conn, level: None }))
-        };
-        let readers = (0..options.readers.max(1))
-            .map(open)
-            .collect::<Result<_, StoreError>>()?;
-        Ok(Self { cache, readers })
+    pub(super) fn open(
+        path: &Path,
+        options: &SqliteOptions,
+        cache: Arc<Cache>,
+        opening: &mut Opening,
+    ) -> Result<Self, StoreError> {
+        let connections =
+            (0..options.readers.max(1)).map(|_| Ok(Mutex::new(connect::reader(path, options)?)));
+        Ok(Self {
+            cache,
+            level: RwLock::new(None),
+            catching_up: Mutex::new(()),
+            connections: connections.collect::<Result<_, StoreError>>()?,
+            watch: Watch::of(path, opening),
+        })
     }
 
     pub(super) fn session(&self, id: &Ident) -> Result<Option<Arc<Session>>, StoreError> {
-        let mut reader = self.reader()?;
-        reader.catch_up(&self.cache)?;
+        self.catch_up()?;
         if let Some(session) = self.cache.sessions.find(id) {
             return Ok(Some(session));
         }
-        reader.snapshot(|conn| {
+        self.snapshot(|conn| {
             let Some(stored) = rows::session(conn, id)? else {
                 return Ok(None);
             };
@@ -73,12 +76,11 @@ impl Readers {
     }
 
     pub(super) fn token(&self, digest: &TokenDigest) -> Result<Option<Arc<TokenRecord>>, StoreError> {
-        let mut reader = self.reader()?;
-        reader.catch_up(&self.cache)?;
+        self.catch_up()?;
         if let Some(token) = self.cache.tokens.find(digest) {
             return Ok(Some(token));
         }
-        reader.snapshot(|conn| {
+        self.snapshot(|conn| {
             let Some(stored) = rows::token(conn, digest)? else {
                 return Ok(None);
             };
@@ -92,24 +94,53 @@ impl Readers {
         })
     }
 
-    /// Reads several rows of one moment from the file.
+    /// Reads rows of one moment from the file.
     pub(super) fn snapshot<T>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.reader()?.snapshot(read)
+        let mut conn = self.connection()?;
+        let tx = Transaction::new(&mut conn, TransactionBehavior::Deferred).map_err(failed)?;
+        let value = read(&tx)?;
+        tx.finish().map_err(failed)?;
+        Ok(value)
     }
 
-    fn reader(&self) -> Result<MutexGuard<'_, Reader>, StoreError> {
-        let home = home() % self.readers.len().max(1);
-        let (before, after) = self.readers.split_at(home);
-        let free = after
-            .iter()
-            .chain(before)
-            .find_map(|reader| reader.try_lock().ok());
+    /// Makes the cache level with everything that was committed before this call.
+    fn catch_up(&self) -> Result<(), StoreError> {
+        if self.is_level(self.watch.mark()) {
+            return Ok(());
+        }
+        let _alone = self.catching_up.lock().unwrap_or_else(PoisonError::into_inner);
+        let mark = self.watch.mark();
+        if self.is_level(mark) {
+            return Ok(());
+        }
+        // Read before the snapshot is taken: whatever is applied by now need not be dropped again.
+        let applied = self.cache.applied();
+        self.snapshot(|conn| {
+            let revision = rows::revision(conn)?;
+            if revision > applied {
+                self.cache
+                    .follow(revision, |cache| drop_changed(conn, cache, applied))?;
+            }
+            Ok(())
+        })?;
+        *self.level.write().unwrap_or_else(PoisonError::into_inner) = mark;
+        Ok(())
+    }
+
+    fn is_level(&self, mark: Option<Mark>) -> bool {
+        mark.is_some() && *self.level.read().unwrap_or_else(PoisonError::into_inner) == mark
+    }
+
+    fn connection(&self) -> Result<MutexGuard<'_, Connection>, StoreError> {
+        let home = home() % self.connections.len().max(1);
+        let (before, after) = self.connections.split_at(home);
+        let free = after.iter().chain(before).find_map(|conn| conn.try_lock().ok());
         free.or_else(|| {
             Some(
-                self.readers
+                self.connections
                     .get(home)?
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner),
@@ -117,42 +148,6 @@ impl Readers {
         })
         .ok_or_else(|| StoreError::Backend("there is no connection to read by".to_owned()))
     }
-}
-
-impl Reader {
-    /// Makes the cache level with what was committed before this call.
-    fn catch_up(&mut self, cache: &Cache) -> Result<(), StoreError> {
-        if self.level == Some(data_version(&self.conn)?) {
-            return Ok(());
-        }
-        // Read before the snapshot is taken: whatever is applied by then need not be dropped again.
-        let applied = cache.applied();
-        let level = self.snapshot(|conn| {
-            let revision = rows::revision(conn)?;
-            if revision > applied {
-                cache.follow(revision, |cache| drop_changed(conn, cache, applied))?;
-            }
-            data_version(conn)
-        })?;
-        self.level = Some(level);
-        Ok(())
-    }
-
-    fn snapshot<T>(
-        &mut self,
-        read: impl FnOnce(&Connection) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let tx = Transaction::new(&mut self.conn, TransactionBehavior::Deferred).map_err(failed)?;
-        let value = read(&tx)?;
-        tx.finish().map_err(failed)?;
-        Ok(value)
-    }
-}
-
-fn data_version(conn: &Connection) -> Result<i64, StoreError> {
-    conn.prepare_cached("PRAGMA data_version")
-        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
-        .map_err(failed)
 }
 
 fn drop_changed(conn: &Connection, cache: &Cache, applied: i64) -> Result<(), StoreError> {
