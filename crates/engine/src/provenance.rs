@@ -4,16 +4,18 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tidegate_core::{Class, Confined, Ident, Moment, Name};
-use tidegate_ledger::event::{Event, EvidencePointer};
+use tidegate_core::{Admission, Confined, Ident, Moment, Name};
+use tidegate_ledger::event::{Event, EvidencePointer, Rise};
 use tidegate_ledger::vault::{Deposit, Keep, Vault, VaultError};
-use tidegate_ledger::{AppendError, Chain, KeyedDigest, Ledger};
+use tidegate_ledger::{AppendError, Chain, KeyedDigest, Ledger, Reader};
+use tidegate_store::Admitted;
 
 /// The ledger and the vault behind it.
 #[derive(Clone)]
 pub struct Provenance {
     ledger: Arc<Ledger>,
     vault: Arc<Vault>,
+    reader: Arc<Reader>,
 }
 
 /// Why something could not be recorded. Whoever waits for the record must not go on.
@@ -31,10 +33,19 @@ pub enum RecordError {
 }
 
 impl Provenance {
-    /// Records into this ledger, keeps evidence in this vault.
+    /// Records into this ledger, reads it back through this reader, keeps evidence in this vault.
     #[must_use]
-    pub const fn new(ledger: Arc<Ledger>, vault: Arc<Vault>) -> Self {
-        Self { ledger, vault }
+    pub fn new(ledger: Ledger, reader: Reader, vault: Vault) -> Self {
+        Self {
+            ledger: Arc::new(ledger),
+            vault: Arc::new(vault),
+            reader: Arc::new(reader),
+        }
+    }
+
+    /// What reads the ledger back.
+    pub(crate) const fn reader(&self) -> &Arc<Reader> {
+        &self.reader
     }
 
     /// The ledger.
@@ -44,12 +55,12 @@ impl Provenance {
     }
 
     /// Records what happened in a session, in this order, and resolves when all of it is durable.
-    pub(crate) fn note(
+    pub(crate) fn note<E: IntoIterator<Item = Event>>(
         &self,
         session: &Ident,
-        events: impl IntoIterator<Item = Event>,
+        events: E,
         at: Moment,
-    ) -> impl Future<Output = Result<(), RecordError>> + Send + use<impl IntoIterator<Item = Event>> {
+    ) -> impl Future<Output = Result<(), RecordError>> + Send + use<E> {
         self.append(&Chain::Session(session.clone()), events, at)
     }
 
@@ -66,8 +77,10 @@ impl Provenance {
     ) -> impl Future<Output = Result<(), RecordError>> + Send + use<E> {
         // All are queued before the first is awaited, so that they share a commit.
         let time = system_time(at);
-        let queued: Vec<_> =
-            events.into_iter().map(|event| self.ledger.append(chain.clone(), &event, time)).collect();
+        let queued: Vec<_> = events
+            .into_iter()
+            .map(|event| self.ledger.append(chain.clone(), &event, time))
+            .collect();
         async move {
             for receipt in queued {
                 receipt.await?;
@@ -77,8 +90,16 @@ impl Provenance {
     }
 
     /// Puts raw content away and gives the pointer that records may hold.
-    pub(crate) async fn keep(&self, session: &Ident, content: Confined<Vec<u8>>) -> Result<EvidencePointer, RecordError> {
-        let deposit = Deposit { session: session.clone(), content, keep: Keep::ByClass };
+    pub(crate) async fn keep(
+        &self,
+        session: &Ident,
+        content: Confined<Vec<u8>>,
+    ) -> Result<EvidencePointer, RecordError> {
+        let deposit = Deposit {
+            session: session.clone(),
+            content,
+            keep: Keep::ByClass,
+        };
         let vault = Arc::clone(&self.vault);
         let kept = tokio::task::spawn_blocking(move || vault.put(deposit, SystemTime::now())).await;
         Ok(kept.map_err(|_| RecordError::Interrupted)??)
@@ -100,6 +121,22 @@ pub(crate) fn word(text: &'static str) -> tidegate_ledger::Name {
     tidegate_ledger::Name::or_unnameable(text)
 }
 
+/// The record of a rise, where there was one.
+pub(crate) fn rise_event(admitted: &Admitted) -> Option<Event> {
+    let Admission::Rose(rise) = &admitted.admission else {
+        return None;
+    };
+    let kinds = admitted.session.context.kinds();
+    Some(
+        Rise {
+            from: rise.from,
+            to: rise.to,
+            source: spelled(&rise.source),
+            kinds,
+        }
+        .into(),
+    )
+}
 
 fn system_time(at: Moment) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(u64::try_from(at.0).unwrap_or_default())
