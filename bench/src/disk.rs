@@ -17,7 +17,10 @@ pub fn fdatasync_spread(directory: &Path, count: usize) -> io::Result<Spread> {
     let mut failed = Ok(());
     let mut place = 0;
     let spread = Spread::of(count, || {
-        let step = file.seek(SeekFrom::Start(place)).and_then(|_| file.write_all(&[7; 256])).and_then(|()| file.sync_data());
+        let step = file
+            .seek(SeekFrom::Start(place))
+            .and_then(|_| file.write_all(&[7; 256]))
+            .and_then(|()| file.sync_data());
         failed = std::mem::replace(&mut failed, Ok(())).and(step);
         place = (place + 256) % (1 << 20);
     });

@@ -1,6 +1,6 @@
 //! A load of HTTP calls over keep-alive connections, as cheap as it can be on the sending side.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -26,11 +26,22 @@ impl HttpLoad {
     pub fn run(&self) -> io::Result<Spread> {
         let began = Instant::now();
         let times = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..self.connections).map(|_| scope.spawn(|| self.connection())).collect();
-            let joined = workers.into_iter().map(|worker| worker.join().map_err(|_| io::Error::other("a connection panicked")));
-            joined.map(|times| times.and_then(|times| times)).collect::<io::Result<Vec<_>>>()
+            let workers: Vec<_> = (0..self.connections)
+                .map(|_| scope.spawn(|| self.connection()))
+                .collect();
+            let joined = workers.into_iter().map(|worker| {
+                worker
+                    .join()
+                    .map_err(|_| io::Error::other("a connection panicked"))
+            });
+            joined
+                .map(|times| times.and_then(|times| times))
+                .collect::<io::Result<Vec<_>>>()
         })?;
-        Ok(Spread::new(times.into_iter().flatten().collect(), began.elapsed()))
+        Ok(Spread::new(
+            times.into_iter().flatten().collect(),
+            began.elapsed(),
+        ))
     }
 
     fn connection(&self) -> io::Result<Vec<Duration>> {

@@ -14,7 +14,10 @@ impl Spread {
     #[must_use]
     pub fn new(mut times: Vec<Duration>, elapsed: Duration) -> Self {
         times.sort_unstable();
-        Self { sorted: times, elapsed }
+        Self {
+            sorted: times,
+            elapsed,
+        }
     }
 
     /// Times an operation `count` times, one after the other.
@@ -59,6 +62,12 @@ impl Spread {
 
 impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:>10.0}/s  p50 {:>9.1?}  p99 {:>9.1?}", self.per_second(), self.p50(), self.quantile(0.99))
+        write!(
+            f,
+            "{:>10.0}/s  p50 {:>9.1?}  p99 {:>9.1?}",
+            self.per_second(),
+            self.p50(),
+            self.quantile(0.99)
+        )
     }
 }

@@ -3,11 +3,14 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use tidegate_core::{Class, ControlList, Ident, Moment, Name, Role, Tool, ToolFacts};
-use tidegate_engine::{Caller, Engine, Policy, PolicyVersion};
+use tidegate_engine::{Caller, Engine, Parts, Policy, Provenance};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Limits, Server, new_token, router};
+use tidegate_ledger::vault::{KeySource, Vault};
+use tidegate_ledger::{Ledger, Options, Reader};
 use tidegate_store::{SqliteOptions, SqliteStore, TokenStore};
 
 /// Whatever goes wrong in a benchmark ends it.
@@ -33,16 +36,44 @@ impl Stand {
     /// # Errors
     /// When the store cannot be made.
     pub async fn new(directory: &Path) -> Outcome<Self> {
-        let store = Arc::new(SqliteStore::open(directory.join("tidegate.db"), SqliteOptions::default())?);
+        let store = Arc::new(SqliteStore::open(
+            directory.join("tidegate.db"),
+            SqliteOptions::default(),
+        )?);
         let metrics = Arc::new(Metrics::new());
         let log = DecisionLog::open(&LogTarget::File(directory.join("decisions.jsonl")))?;
         let observer = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
-        let engine = Arc::new(Engine::new(store.clone(), policy()?, None, observer));
-        let caller = Caller { principal: Ident::parse("alice")?, agent: Some(Ident::parse("bot")?), role: Role::Agent };
-        let token = new_token(caller.role, caller.principal.clone(), caller.agent.clone(), Moment(0))?;
+        let provenance = provenance(directory)?;
+        let engine = Engine::new(Parts {
+            store: store.clone(),
+            policy: policy()?,
+            mirror: None,
+            provenance,
+            observer,
+        });
+        let engine = Arc::new(engine);
+        let token = new_token(
+            Role::Agent,
+            Ident::parse("alice")?,
+            Some(Ident::parse("bot")?),
+            Moment(0),
+        )?;
+        let (principal, agent) = (token.record.principal.clone(), token.record.agent.clone());
+        let caller = Caller {
+            principal,
+            agent,
+            role: Role::Agent,
+            token_id: token.record.id.clone(),
+        };
         store.issue(token.record).await?;
         let app = App::new(Arc::clone(&engine), store.clone(), metrics, Limits::STANDARD);
-        Ok(Self { store, engine, app, token: token.text, caller })
+        Ok(Self {
+            store,
+            engine,
+            app,
+            token: token.text,
+            caller,
+        })
     }
 
     /// Serves on loopback for the rest of the process.
@@ -58,14 +89,28 @@ impl Stand {
     }
 }
 
+fn provenance(directory: &Path) -> Outcome<Provenance> {
+    let ledger_dir = directory.join("ledger");
+    let ledger = Ledger::open(&ledger_dir, Options::new(&ledger_dir))?;
+    let key = KeySource::File(directory.join("vault.key"));
+    let vault = Vault::open(&directory.join("vault.db"), key, SystemTime::now())?;
+    Ok(Provenance::new(ledger, Reader::open(&ledger_dir)?, vault))
+}
+
 /// Twenty tools: what a busy agent has.
 fn policy() -> Outcome<Policy> {
     let mut tools = Vec::new();
     for index in 0..10 {
         let source = ToolFacts::named(Name::parse(&format!("search_{index}"))?);
-        tools.push(Tool::declared(ToolFacts { returns: Some(Class::Internal), ..source }));
+        tools.push(Tool::declared(ToolFacts {
+            returns: Some(Class::Internal),
+            ..source
+        }));
         let external = ToolFacts::named(Name::parse(&format!("web_{index}"))?);
-        tools.push(Tool::declared(ToolFacts { external: true, ..external }));
+        tools.push(Tool::declared(ToolFacts {
+            external: true,
+            ..external
+        }));
     }
-    Ok(Policy { control: ControlList::new(tools)?, version: PolicyVersion("bench".into()) })
+    Ok(Policy::new(ControlList::new(tools)?))
 }

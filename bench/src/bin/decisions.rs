@@ -22,7 +22,11 @@ const SESSIONS: usize = 100_000;
 async fn main() -> Outcome<()> {
     let directory = tempfile::tempdir_in(".")?;
     let stand = Arc::new(Stand::new(directory.path()).await?);
-    println!("decisions: {} cores, store in {}", std::thread::available_parallelism()?, "a temporary directory here");
+    println!(
+        "decisions: {} cores, store in {}",
+        std::thread::available_parallelism()?,
+        "a temporary directory here"
+    );
     let ids = load_sessions(&stand).await?;
     in_process(&stand, &ids).await?;
     over_http(&stand, &ids).await?;
@@ -41,7 +45,16 @@ async fn load_sessions(stand: &Arc<Stand>) -> Outcome<Vec<Ident>> {
             let (stand, caller) = (Arc::clone(stand), stand.caller.clone());
             opening.spawn(async move {
                 let agent = caller.agent.unwrap_or_else(|| caller.principal.clone());
-                stand.store.open(Opening { id, user: caller.principal, agent, at: Moment(0) }).await.map(drop)
+                stand
+                    .store
+                    .open(Opening {
+                        id,
+                        user: caller.principal,
+                        agent,
+                        at: Moment(0),
+                    })
+                    .await
+                    .map(drop)
             });
         }
         while let Some(opened) = opening.join_next().await {
@@ -64,24 +77,43 @@ async fn in_process(stand: &Stand, ids: &[Ident]) -> Outcome<()> {
     let rounds = 20;
     let began = Instant::now();
     for session in (0..rounds).flat_map(|_| &sessions) {
-        let attempt =
-            Attempt { tool: known, context: &session.context, arguments: Class::Public, argument_kinds: Kinds::NONE };
+        let attempt = Attempt {
+            tool: known,
+            context: &session.context,
+            arguments: Class::Public,
+            argument_kinds: Kinds::NONE,
+        };
         black_box(decide(black_box(attempt)));
     }
-    println!("  core decision, {} sessions   {:>8.0} ns", ids.len(), per_call_ns(began, rounds * ids.len()));
+    println!(
+        "  core decision, {} sessions   {:>8.0} ns",
+        ids.len(),
+        per_call_ns(began, rounds * ids.len())
+    );
 
     let began = Instant::now();
     for id in ids {
         black_box(stand.store.current(black_box(id)).await?);
     }
-    println!("  linearizable read of a session   {:>8.0} ns", per_call_ns(began, ids.len()));
+    println!(
+        "  linearizable read of a session   {:>8.0} ns",
+        per_call_ns(began, ids.len())
+    );
 
     let arguments = Payload::new(json!({"query": "weather in Lisbon"}));
     let began = Instant::now();
     for id in ids {
-        black_box(stand.engine.authorize(&stand.caller, id, &tool, &arguments).await?);
+        black_box(
+            stand
+                .engine
+                .authorize(&stand.caller, id, &tool, &arguments)
+                .await?,
+        );
     }
-    println!("  authorize, engine in process     {:>8.0} ns", per_call_ns(began, ids.len()));
+    println!(
+        "  authorize, engine in process     {:>8.0} ns",
+        per_call_ns(began, ids.len())
+    );
     Ok(())
 }
 
@@ -94,7 +126,12 @@ async fn over_http(stand: &Stand, ids: &[Ident]) -> Outcome<()> {
     for connections in [1, 16] {
         let calls = 40_000 / connections;
         let load = |address: SocketAddr, calls| {
-            let load = HttpLoad { address, request: request.clone(), connections, calls };
+            let load = HttpLoad {
+                address,
+                request: request.clone(),
+                connections,
+                calls,
+            };
             tokio::task::spawn_blocking(move || load.run())
         };
         load(bare, calls / 10).await??;
@@ -103,7 +140,10 @@ async fn over_http(stand: &Stand, ids: &[Ident]) -> Outcome<()> {
         let tidegate = load(gateway, calls).await??;
         println!("  {connections:>2} connections: bare axum JSON  {bare}");
         println!("  {connections:>2} connections: authorize       {tidegate}");
-        println!("  {connections:>2} connections: ratio           {:.2} of bare calls/s", tidegate.per_second() / bare.per_second());
+        println!(
+            "  {connections:>2} connections: ratio           {:.2} of bare calls/s",
+            tidegate.per_second() / bare.per_second()
+        );
     }
     Ok(())
 }
@@ -111,7 +151,9 @@ async fn over_http(stand: &Stand, ids: &[Ident]) -> Outcome<()> {
 /// What HTTP and JSON cost here with nothing behind them.
 async fn serve_bare() -> Outcome<SocketAddr> {
     async fn echo(Json(body): Json<Value>) -> Json<Value> {
-        Json(json!({"decision": "allow", "allowed": true, "reason": "nobody looked", "seen": body.is_object()}))
+        Json(
+            json!({"decision": "allow", "allowed": true, "reason": "nobody looked", "seen": body.is_object()}),
+        )
     }
     let listener = tokio::net::TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
     let address = listener.local_addr()?;
@@ -123,7 +165,12 @@ async fn serve_bare() -> Outcome<SocketAddr> {
 async fn durable_raises(stand: &Arc<Stand>, ids: &[Ident], directory: &std::path::Path) -> Outcome<()> {
     let disk = fdatasync_spread(directory, 1_000)?;
     let source = Name::parse("search_3")?;
-    let entry = |class| Entry { class, kinds: Kinds::NONE, source: source.clone(), at: Moment(0) };
+    let entry = |class| Entry {
+        class,
+        kinds: Kinds::NONE,
+        source: source.clone(),
+        at: Moment(0),
+    };
     let mut times = Vec::new();
     let all = Instant::now();
     for id in ids.iter().take(1_000) {
@@ -134,7 +181,10 @@ async fn durable_raises(stand: &Arc<Stand>, ids: &[Ident], directory: &std::path
     let alone = Spread::new(times, all.elapsed());
     println!("  one fdatasync                   {disk}");
     println!("  one durable rise at a time      {alone}");
-    println!("  ratio                            {:>8.2} of one fdatasync (p50)", ratio(alone.p50(), disk.p50()));
+    println!(
+        "  ratio                            {:>8.2} of one fdatasync (p50)",
+        ratio(alone.p50(), disk.p50())
+    );
 
     let began = Instant::now();
     let mut raising = tokio::task::JoinSet::new();
@@ -149,7 +199,10 @@ async fn durable_raises(stand: &Arc<Stand>, ids: &[Ident], directory: &std::path
         raised??;
     }
     let per_second = 20_000.0 / began.elapsed().as_secs_f64();
-    println!("  durable rises, 256 at once      {per_second:>10.0}/s  {:.1} times the fdatasync rate", per_second / disk.per_second());
+    println!(
+        "  durable rises, 256 at once      {per_second:>10.0}/s  {:.1} times the fdatasync rate",
+        per_second / disk.per_second()
+    );
     Ok(())
 }
 

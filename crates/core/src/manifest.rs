@@ -84,7 +84,10 @@ pub fn manifest(control: &ControlList, context: &ContextState) -> Manifest {
 }
 
 /// The tools that a session's own state closes: by its label, or because it is halted.
-pub fn closed_by_context<'a>(control: &'a ControlList, context: &'a ContextState) -> impl Iterator<Item = &'a Tool> {
+pub fn closed_by_context<'a>(
+    control: &'a ControlList,
+    context: &'a ContextState,
+) -> impl Iterator<Item = &'a Tool> {
     control.iter().filter(|tool| is_closed_by_context(tool, context))
 }
 

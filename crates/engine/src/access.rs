@@ -11,6 +11,8 @@ pub struct Caller {
     pub agent: Option<Ident>,
     /// What the token is good for.
     pub role: Role,
+    /// The token's public id, for the record.
+    pub token_id: Ident,
 }
 
 /// Something that can be done with a session.
@@ -31,6 +33,18 @@ pub enum Act {
 impl Act {
     /// Every act.
     pub const ALL: [Self; 5] = [Self::Open, Self::Look, Self::Call, Self::Bring, Self::Reset];
+
+    /// What it is called in a record.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Look => "look",
+            Self::Call => "call",
+            Self::Bring => "bring",
+            Self::Reset => "reset",
+        }
+    }
 
     /// What it is called in an answer to someone who may not do it.
     #[must_use]
@@ -87,7 +101,11 @@ mod tests {
     #[test]
     fn only_an_administrator_resets() {
         for role in Role::ALL {
-            let expected = if role == Role::Admin { Reach::All } else { Reach::Nothing };
+            let expected = if role == Role::Admin {
+                Reach::All
+            } else {
+                Reach::Nothing
+            };
             assert_eq!(reach(role, Act::Reset), expected, "{role}");
         }
     }
@@ -95,7 +113,12 @@ mod tests {
     #[test]
     fn a_bound_token_owns_only_its_agents_sessions() {
         let ident = |text| Ident::parse(text).unwrap();
-        let bound = Caller { principal: ident("alice"), agent: Some(ident("bot")), role: Role::Agent };
+        let bound = Caller {
+            principal: ident("alice"),
+            agent: Some(ident("bot")),
+            role: Role::Agent,
+            token_id: ident("tok"),
+        };
         assert!(bound.owns(&ident("alice"), &ident("bot")));
         assert!(!bound.owns(&ident("alice"), &ident("other")));
         assert!(!bound.owns(&ident("bob"), &ident("bot")));

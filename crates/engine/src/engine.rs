@@ -1,40 +1,74 @@
 //! The engine itself: what it is made of, and the steps that several use cases share.
 
+use std::io;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tidegate_core::{Admission, Ident, Moment};
+use tidegate_core::{Admission, Ident, Moment, Role};
+use tidegate_ledger::event::{Event, TokenUsedByAdmin};
 use tidegate_store::{Admitted, Mirror, MirrorError, Session, SessionStore};
 
 use crate::access::{Act, Caller, Reach, reach};
+use crate::provenance::word;
 use crate::watch::Watchers;
-use crate::{AccessError, Observer, Policy};
+use crate::{AccessError, Observer, Policy, Provenance};
+
+/// What an engine is made of.
+pub struct Parts {
+    /// Where sessions live.
+    pub store: Arc<dyn SessionStore>,
+    /// The policy in force.
+    pub policy: Policy,
+    /// Where private sessions are mirrored, if they are.
+    pub mirror: Option<Mirror>,
+    /// The record.
+    pub provenance: Provenance,
+    /// Whoever counts and logs.
+    pub observer: Arc<dyn Observer>,
+}
 
 /// Everything a use case needs.
 pub struct Engine {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) policy: Policy,
-    pub(crate) mirror: Option<Mirror>,
+    pub(crate) mirror: Option<Arc<Mirror>>,
+    pub(crate) provenance: Provenance,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) watchers: Watchers,
 }
 
 impl Engine {
-    /// An engine on a store, under a policy, mirroring private sessions where a directory is given.
+    /// An engine from its parts.
     #[must_use]
-    pub fn new(
-        store: Arc<dyn SessionStore>,
-        policy: Policy,
-        mirror: Option<Mirror>,
-        observer: Arc<dyn Observer>,
-    ) -> Self {
-        Self { store, policy, mirror, observer, watchers: Watchers::new() }
+    pub fn new(parts: Parts) -> Self {
+        let Parts {
+            store,
+            policy,
+            mirror,
+            provenance,
+            observer,
+        } = parts;
+        let mirror = mirror.map(Arc::new);
+        Self {
+            store,
+            policy,
+            mirror,
+            provenance,
+            observer,
+            watchers: Watchers::new(),
+        }
     }
 
     /// The policy in force.
     #[must_use]
     pub const fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// The record.
+    #[must_use]
+    pub const fn provenance(&self) -> &Provenance {
+        &self.provenance
     }
 
     /// Whether decisions can be made now.
@@ -46,16 +80,44 @@ impl Engine {
     }
 
     /// The session, if this caller may do this with it. Every use case begins here.
-    pub(crate) async fn session_for(&self, caller: &Caller, act: Act, id: &Ident) -> Result<Arc<Session>, AccessError> {
+    pub(crate) async fn session_for(
+        &self,
+        caller: &Caller,
+        act: Act,
+        id: &Ident,
+    ) -> Result<Arc<Session>, AccessError> {
         let reach = reach(caller.role, act);
         if reach == Reach::Nothing {
-            return Err(AccessError::Forbidden { role: caller.role, act });
+            return Err(AccessError::Forbidden {
+                role: caller.role,
+                act,
+            });
         }
         let session = self.store.current(id).await?.ok_or(AccessError::NoSession)?;
         if reach == Reach::Own && !caller.owns(&session.user, &session.agent) {
             return Err(AccessError::NoSession);
         }
+        self.note_admin(caller, act, Some(id)).await?;
         Ok(session)
+    }
+
+    /// An administrator's token leaves a trace wherever it is used, before anything is done with it.
+    pub(crate) async fn note_admin(
+        &self,
+        caller: &Caller,
+        act: Act,
+        session: Option<&Ident>,
+    ) -> Result<(), AccessError> {
+        if caller.role != Role::Admin {
+            return Ok(());
+        }
+        let used = Event::from(TokenUsedByAdmin {
+            token_id: (&caller.token_id).into(),
+            principal: (&caller.principal).into(),
+            action: word(act.name()),
+            session: session.map(Into::into),
+        });
+        Ok(self.provenance.note_gateway(used, now()).await?)
     }
 
     /// Makes a durable rise visible, and tells whoever counts and logs.
@@ -65,15 +127,20 @@ impl Engine {
         }
         match admitted.admission {
             Admission::Unchanged => Ok(()),
-            Admission::Noted | Admission::Rose(_) => self.publish(&admitted.session).await,
+            Admission::Noted | Admission::Rose(_) => self.publish(&admitted.session, Mirror::write).await,
         }
     }
 
     /// Makes a durable change visible: to programs that read the mirror, then to whoever watches.
-    pub(crate) async fn publish(&self, session: &Arc<Session>) -> Result<(), MirrorError> {
+    pub(crate) async fn publish(
+        &self,
+        session: &Arc<Session>,
+        mirrored: fn(&Mirror, &Session) -> Result<(), MirrorError>,
+    ) -> Result<(), MirrorError> {
         if let Some(mirror) = &self.mirror {
-            let (mirror, copy) = (mirror.clone(), Arc::clone(session));
-            tokio::task::spawn_blocking(move || mirror.write(&copy)).await.map_err(|_| MirrorError::Interrupted)??;
+            let (mirror, copy) = (Arc::clone(mirror), Arc::clone(session));
+            let written = tokio::task::spawn_blocking(move || mirrored(&mirror, &copy)).await;
+            written.map_err(|_| MirrorError::Io(io::ErrorKind::Interrupted))??;
         }
         self.watchers.tell(session);
         Ok(())

@@ -3,7 +3,7 @@
 use tidegate_core::{BadPlan, Refusal, Role};
 use tidegate_store::{MirrorError, StoreError};
 
-use crate::Act;
+use crate::{Act, RecordError};
 
 /// Why a caller cannot have a session.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +22,9 @@ pub enum AccessError {
     /// The store did not answer.
     #[error(transparent)]
     Store(StoreError),
+    /// It could not be recorded, so it was not done.
+    #[error(transparent)]
+    Record(#[from] RecordError),
 }
 
 impl From<StoreError> for AccessError {
@@ -40,7 +43,9 @@ pub enum OpenSessionError {
     #[error(transparent)]
     Access(#[from] AccessError),
     /// A user or agent other than the token's was asked for.
-    #[error("{field} differs from the token's; only a connector or an administrator may open a session for another")]
+    #[error(
+        "{field} differs from the token's; only a connector or an administrator may open a session for another"
+    )]
     NotYours {
         /// `user` or `agent`.
         field: &'static str,
@@ -76,6 +81,12 @@ pub enum DeliverError {
     /// The mirror could not be written, so nothing is released.
     #[error(transparent)]
     Mirror(#[from] MirrorError),
+}
+
+impl From<RecordError> for DeliverError {
+    fn from(error: RecordError) -> Self {
+        Self::Access(error.into())
+    }
 }
 
 impl From<StoreError> for DeliverError {

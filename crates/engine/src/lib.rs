@@ -5,23 +5,29 @@
 //! [`access`], what passes in [`Engine::authorize`], what is let in by [`Engine::deliver`]. No HTTP, no MCP here.
 
 pub mod access;
+mod audit;
 mod authorize;
 mod deliver;
 mod engine;
 mod error;
+mod lifecycle;
 mod payload;
 mod plan;
 mod policy;
+mod provenance;
 mod record;
 mod sessions;
 mod watch;
 
 pub use access::{Act, Caller, Reach};
+pub use audit::AuditError;
 pub use authorize::Authorized;
 pub use deliver::Delivered;
-pub use engine::Engine;
+pub use engine::{Engine, Parts};
 pub use error::{AccessError, DeliverError, OpenSessionError, PlanError, ResetError};
+pub use lifecycle::last_policy;
 pub use payload::Payload;
 pub use policy::{Policy, PolicyVersion};
+pub use provenance::{Provenance, RecordError};
 pub use record::{DecisionRecord, Observer};
 pub use sessions::{ContextView, OpenRequest};

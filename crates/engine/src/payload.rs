@@ -21,6 +21,19 @@ impl Payload {
         &self.0
     }
 
+    /// The content as JSON text.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        self.0.to_string().into_bytes()
+    }
+
+    /// The names of the fields at the top, never their values.
+    pub(crate) fn field_names(&self) -> impl Iterator<Item = &str> {
+        self.0
+            .as_object()
+            .into_iter()
+            .flat_map(|object| object.keys().map(String::as_str))
+    }
+
     /// Takes the content out.
     #[must_use]
     pub fn into_exposed(self) -> Value {

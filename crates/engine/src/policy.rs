@@ -1,8 +1,10 @@
 //! What the operator decided: the control list and its version.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
-use tidegate_core::ControlList;
+use sha2::{Digest, Sha256};
+use tidegate_core::{ControlList, Permission, Tool};
+use tidegate_ledger::PublicDigest;
 
 /// The control list in force, with a version that changes when it does.
 #[derive(Clone, Debug)]
@@ -11,14 +13,71 @@ pub struct Policy {
     pub control: ControlList,
     /// Which version of it this is.
     pub version: PolicyVersion,
+    pub(crate) digest: PublicDigest,
+}
+
+impl Policy {
+    /// The policy of a control list. Its version is computed from what the rules see, so that a change of comments
+    /// or order of keys in a file is no change of policy.
+    #[must_use]
+    pub fn new(control: ControlList) -> Self {
+        let canonical: String = control.iter().map(canonical).collect();
+        let hash = Sha256::digest(canonical.as_bytes());
+        let version = hash.iter().take(6).fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        });
+        Self {
+            control,
+            version: PolicyVersion(version),
+            digest: PublicDigest::of(canonical.as_bytes()),
+        }
+    }
+}
+
+fn canonical(tool: &Tool) -> String {
+    let permissions = Permission::ALL.map(|permission| u8::from(tool.permissions.contains(permission)));
+    let (returns, ceiling, control) = (tool.returns, tool.ceiling, tool.control.as_str());
+    format!(
+        "{:?} {permissions:?} {returns} {ceiling} {} {} {control}\n",
+        tool.name, tool.external, tool.sink
+    )
 }
 
 /// A short digest of a policy, so that a record can say which one decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PolicyVersion(pub String);
+pub struct PolicyVersion(String);
+
+impl PolicyVersion {
+    /// The version as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
 
 impl fmt::Display for PolicyVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidegate_core::{Class, Name, ToolFacts};
+
+    #[test]
+    fn the_version_changes_with_what_the_rules_see() {
+        let policy = |ceiling| {
+            let facts = ToolFacts {
+                ceiling,
+                ..ToolFacts::named(Name::parse("a").unwrap())
+            };
+            Policy::new(ControlList::new([Tool::declared(facts)]).unwrap())
+        };
+        let undeclared_is_secret = policy(None);
+        assert_eq!(undeclared_is_secret.version, policy(Some(Class::Secret)).version);
+        assert_ne!(undeclared_is_secret.version, policy(Some(Class::Public)).version);
     }
 }

@@ -1,12 +1,16 @@
 //! Opening sessions, looking at them, tagging them, and starting them anew.
 
+use std::iter;
 use std::sync::Arc;
 
 use tidegate_core::{Class, Ident, Name, closed_by_context};
-use tidegate_store::{OpenError, Opening, Reset, Session};
+use tidegate_ledger::Reason;
+use tidegate_ledger::event::{self, DatasetAdded, Event, SessionOpened};
+use tidegate_store::{Mirror, OpenError, Opening, Reset, Session};
 
 use crate::access::{Act, Caller, Reach, reach};
 use crate::engine::now;
+use crate::provenance::{rise_event, spelled};
 use crate::{AccessError, DeliverError, Engine, OpenSessionError, ResetError};
 
 /// A session somebody asks for. What is left out is the token's own, or made up.
@@ -38,16 +42,34 @@ impl Engine {
     ///
     /// # Errors
     /// When the role may not, the names are not the caller's to use, or the id is taken.
-    pub async fn open_session(&self, caller: &Caller, request: OpenRequest) -> Result<Arc<Session>, OpenSessionError> {
+    pub async fn open_session(
+        &self,
+        caller: &Caller,
+        request: OpenRequest,
+    ) -> Result<Arc<Session>, OpenSessionError> {
         let opening = Self::opening(caller, request)?;
+        self.note_admin(caller, Act::Open, Some(&opening.id)).await?;
         match self.store.open(opening.clone()).await {
             Ok(session) => {
-                self.observer.opened(&session);
+                self.note_opened(caller, &session).await?;
                 Ok(session)
             }
             Err(OpenError::Taken) => self.resume(&opening).await,
             Err(OpenError::Store(error)) => Err(AccessError::from(error).into()),
         }
+    }
+
+    async fn note_opened(&self, caller: &Caller, session: &Session) -> Result<(), AccessError> {
+        let opened = SessionOpened {
+            user: (&session.user).into(),
+            agent: (&session.agent).into(),
+            principal: (&caller.principal).into(),
+        };
+        self.provenance
+            .note(&session.id, [opened.into()], session.opened_at)
+            .await?;
+        self.observer.opened(session);
+        Ok(())
     }
 
     async fn resume(&self, opening: &Opening) -> Result<Arc<Session>, OpenSessionError> {
@@ -64,16 +86,31 @@ impl Engine {
             None => unnamed_agent()?,
         };
         match reach(caller.role, Act::Open) {
-            Reach::Nothing => return Err(AccessError::Forbidden { role: caller.role, act: Act::Open }.into()),
-            Reach::Own if user != caller.principal => return Err(OpenSessionError::NotYours { field: "user" }),
-            Reach::Own if !caller.owns(&user, &agent) => return Err(OpenSessionError::NotYours { field: "agent" }),
+            Reach::Nothing => {
+                return Err(AccessError::Forbidden {
+                    role: caller.role,
+                    act: Act::Open,
+                }
+                .into());
+            }
+            Reach::Own if user != caller.principal => {
+                return Err(OpenSessionError::NotYours { field: "user" });
+            }
+            Reach::Own if !caller.owns(&user, &agent) => {
+                return Err(OpenSessionError::NotYours { field: "agent" });
+            }
             Reach::Own | Reach::All => {}
         }
         let id = match request.id {
             Some(id) => id,
             None => random_id()?,
         };
-        Ok(Opening { id, user, agent, at: now() })
+        Ok(Opening {
+            id,
+            user,
+            agent,
+            at: now(),
+        })
     }
 
     /// A session and what its state closes.
@@ -89,7 +126,10 @@ impl Engine {
     #[must_use]
     pub fn view(&self, session: Arc<Session>) -> ContextView {
         let closed = closed_by_context(&self.policy.control, &session.context);
-        ContextView { blocked_tools: closed.map(|tool| tool.name.clone()).collect(), session }
+        ContextView {
+            blocked_tools: closed.map(|tool| tool.name.clone()).collect(),
+            session,
+        }
     }
 
     /// Registers a dataset, raising the label where it must rise.
@@ -104,7 +144,15 @@ impl Engine {
         class: Class,
     ) -> Result<Arc<Session>, DeliverError> {
         self.session_for(caller, Act::Bring, id).await?;
-        let admitted = self.store.add_dataset(id, name, class, now()).await?;
+        let at = now();
+        let added = DatasetAdded {
+            dataset: spelled(&name),
+            class,
+            by: (&caller.principal).into(),
+        };
+        let admitted = self.store.add_dataset(id, name, class, at).await?;
+        let events = iter::once(Event::from(added)).chain(rise_event(&admitted));
+        self.provenance.note(id, events, at).await?;
         self.publish_admitted(&admitted).await?;
         Ok(admitted.session)
     }
@@ -114,15 +162,31 @@ impl Engine {
     /// # Errors
     /// When the caller is not an administrator, the reason is missing, or the reset cannot be made durable.
     pub async fn reset(&self, caller: &Caller, id: &Ident, reason: &str) -> Result<Arc<Session>, ResetError> {
-        self.session_for(caller, Act::Reset, id).await?;
+        let before = self.session_for(caller, Act::Reset, id).await?;
         let reason = reason.trim();
         if reason.is_empty() || reason.len() > MAX_REASON_BYTES {
             return Err(ResetError::Reason);
         }
-        let reset = Reset { by: caller.principal.clone(), reason: reason.to_owned(), at: now() };
+        let at = now();
+        // A reset lowers a label, so it is on the record before it happens.
+        let noted = event::Reset {
+            from: before.context.label().class(),
+            to: Class::Public,
+            reason: Reason::new(reason),
+            by: (&caller.principal).into(),
+        };
+        self.provenance
+            .note(id, [noted.into()], at)
+            .await
+            .map_err(AccessError::from)?;
+        let reset = Reset {
+            by: caller.principal.clone(),
+            reason: reason.to_owned(),
+            at,
+        };
         let session = self.store.reset(id, reset).await.map_err(AccessError::from)?;
         self.observer.reset(&session);
-        self.publish(&session).await?;
+        self.publish(&session, Mirror::reset).await?;
         Ok(session)
     }
 }

@@ -19,7 +19,9 @@ pub(crate) struct Watchers {
 
 impl Watchers {
     pub(crate) fn new() -> Self {
-        Self { channels: Mutex::new(HashMap::new()) }
+        Self {
+            channels: Mutex::new(HashMap::new()),
+        }
     }
 
     pub(crate) fn tell(&self, session: &Arc<Session>) {
@@ -52,7 +54,11 @@ impl Engine {
     ///
     /// # Errors
     /// When the caller may not see the session.
-    pub async fn watch(&self, caller: &Caller, id: &Ident) -> Result<watch::Receiver<Arc<Session>>, AccessError> {
+    pub async fn watch(
+        &self,
+        caller: &Caller,
+        id: &Ident,
+    ) -> Result<watch::Receiver<Arc<Session>>, AccessError> {
         let session = self.session_for(caller, Act::Look, id).await?;
         Ok(self.watchers.join(session))
     }

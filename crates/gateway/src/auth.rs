@@ -18,13 +18,20 @@ impl FromRequestParts<App> for Known {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
         let header = parts.headers.get(header::AUTHORIZATION);
-        let header = header.ok_or_else(|| Problem::unauthorized("send the header `Authorization: Bearer TOKEN`"))?;
+        let header =
+            header.ok_or_else(|| Problem::unauthorized("send the header `Authorization: Bearer TOKEN`"))?;
         let token = header.to_str().ok().and_then(bearer);
-        let token = token.ok_or_else(|| Problem::unauthorized("the Authorization header is not `Bearer TOKEN`"))?;
+        let token =
+            token.ok_or_else(|| Problem::unauthorized("the Authorization header is not `Bearer TOKEN`"))?;
         let record = app.tokens.find(&digest(token)).await?;
         let record = record.filter(|record| record.revoked_at.is_none());
         let record = record.ok_or_else(|| Problem::unauthorized("this token is unknown or revoked"))?;
-        Ok(Self(Caller { principal: record.principal.clone(), agent: record.agent.clone(), role: record.role }))
+        Ok(Self(Caller {
+            principal: record.principal.clone(),
+            agent: record.agent.clone(),
+            role: record.role,
+            token_id: record.id.clone(),
+        }))
     }
 }
 
@@ -45,7 +52,12 @@ pub struct NewToken {
 ///
 /// # Errors
 /// When the system's source of randomness fails.
-pub fn new_token(role: Role, principal: Ident, agent: Option<Ident>, at: Moment) -> Result<NewToken, NoRandomness> {
+pub fn new_token(
+    role: Role,
+    principal: Ident,
+    agent: Option<Ident>,
+    at: Moment,
+) -> Result<NewToken, NoRandomness> {
     let mut bytes = [0u8; 36];
     getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -53,7 +65,15 @@ pub fn new_token(role: Role, principal: Ident, agent: Option<Ident>, at: Moment)
     let (id, _) = hex.split_at(8);
     let id = Ident::parse(&format!("tok_{id}")).map_err(|_| NoRandomness)?;
     let text = format!("tg_{hex}");
-    let record = TokenRecord { id, digest: digest(&text), role, principal, agent, issued_at: at, revoked_at: None };
+    let record = TokenRecord {
+        id,
+        digest: digest(&text),
+        role,
+        principal,
+        agent,
+        issued_at: at,
+        revoked_at: None,
+    };
     Ok(NewToken { text, record })
 }
 

@@ -18,7 +18,9 @@ impl FromRequestParts<App> for SessionId {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
         let Path(text) = Path::<String>::from_request_parts(parts, app)
             .await
-            .map_err(|_| Problem::bad_request("bad-session-id", "the session id in the path is not valid text"))?;
+            .map_err(|_| {
+                Problem::bad_request("bad-session-id", "the session id in the path is not valid text")
+            })?;
         Ok(Self(ident("session_id", &text)?))
     }
 }
@@ -31,14 +33,22 @@ impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let limit = app.limits.body_bytes;
-        let body = Bytes::from_request(request, app).await.map_err(|rejection| too_large_or_cut(rejection.status(), limit))?;
+        let body = Bytes::from_request(request, app)
+            .await
+            .map_err(|rejection| too_large_or_cut(rejection.status(), limit))?;
         if nesting(&body) > app.limits.json_depth {
             let detail = format!("the JSON is nested deeper than {} levels", app.limits.json_depth);
             return Err(Problem::bad_request("too-deep", detail));
         }
-        std::str::from_utf8(&body)
-            .map_err(|error| Problem::bad_request("not-utf8", format!("the body is not UTF-8 at byte {}", error.valid_up_to())))?;
-        serde_json::from_slice(&body).map(Self).map_err(|error| unreadable(&error))
+        std::str::from_utf8(&body).map_err(|error| {
+            Problem::bad_request(
+                "not-utf8",
+                format!("the body is not UTF-8 at byte {}", error.valid_up_to()),
+            )
+        })?;
+        serde_json::from_slice(&body)
+            .map(Self)
+            .map_err(|error| unreadable(&error))
     }
 }
 
@@ -56,10 +66,15 @@ fn unreadable(error: &serde_json::Error) -> Problem {
     let place = format!("line {}, column {}", error.line(), error.column());
     match error.classify() {
         serde_json::error::Category::Data => {
-            let detail = format!("{} ({place}); /docs shows what this call takes", shape_mistake(error));
+            let detail = format!(
+                "{} ({place}); /docs shows what this call takes",
+                shape_mistake(error)
+            );
             Problem::unprocessable("wrong-shape", detail)
         }
-        serde_json::error::Category::Syntax | serde_json::error::Category::Eof | serde_json::error::Category::Io => {
+        serde_json::error::Category::Syntax
+        | serde_json::error::Category::Eof
+        | serde_json::error::Category::Io => {
             Problem::bad_request("not-json", format!("the body is not valid JSON ({place})"))
         }
     }
@@ -68,7 +83,10 @@ fn unreadable(error: &serde_json::Error) -> Problem {
 fn shape_mistake(error: &serde_json::Error) -> String {
     let message = error.to_string();
     if let Some(rest) = message.strip_prefix("missing field `") {
-        return format!("the field `{}` is missing", rest.split('`').next().unwrap_or_default());
+        return format!(
+            "the field `{}` is missing",
+            rest.split('`').next().unwrap_or_default()
+        );
     }
     if message.starts_with("unknown field") {
         let expected = message.split_once(", expected ").map_or("", |(_, list)| list);

@@ -37,7 +37,7 @@ fn page(document: &Value) -> Markup {
                 p { (text(document, "/info/description")) }
                 p { "Send " code { "Authorization: Bearer TOKEN" } " with every call under " code { "/v1" } ". Errors are "
                     code { "application/problem+json" } ". The machine-readable document is " a href="/openapi.json" { "/openapi.json" } "." }
-                @for group in ["sessions", "planning", "calls", "operation"] {
+                @for group in ["sessions", "planning", "calls", "record", "operation"] {
                     h2 { (group) }
                     @for (path, method, operation) in operations(document, group) { (entry(document, path, method, operation)) }
                 }
@@ -52,7 +52,8 @@ fn operations<'a>(document: &'a Value, group: &str) -> Vec<(&'a str, &'a str, &'
         let methods = item.as_object().into_iter().flatten();
         methods.map(move |(method, operation)| (path.as_str(), method.as_str(), operation))
     });
-    all.filter(|(_, _, operation)| text(operation, "/tags/0") == group).collect()
+    all.filter(|(_, _, operation)| text(operation, "/tags/0") == group)
+        .collect()
 }
 
 fn entry(document: &Value, path: &str, method: &str, operation: &Value) -> Markup {
@@ -88,8 +89,13 @@ fn fields(document: &Value, schema: &Value) -> Markup {
 }
 
 fn resolve<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
-    let target = schema.pointer("/$ref").and_then(Value::as_str).and_then(|link| link.strip_prefix('#'));
-    target.and_then(|pointer| document.pointer(pointer)).unwrap_or(schema)
+    let target = schema
+        .pointer("/$ref")
+        .and_then(Value::as_str)
+        .and_then(|link| link.strip_prefix('#'));
+    target
+        .and_then(|pointer| document.pointer(pointer))
+        .unwrap_or(schema)
 }
 
 fn shape(field: &Value) -> String {
@@ -102,7 +108,11 @@ fn shape(field: &Value) -> String {
             format!("[{item}]")
         }
         Some(Value::String(kind)) => kind.clone(),
-        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" | "),
+        Some(Value::Array(kinds)) => kinds
+            .iter()
+            .filter_map(Value::as_str)
+            .collect::<Vec<_>>()
+            .join(" | "),
         _ => "any".to_owned(),
     }
 }

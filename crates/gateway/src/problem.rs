@@ -5,7 +5,10 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tidegate_core::Refusal;
-use tidegate_engine::{AccessError, DeliverError, OpenSessionError, PlanError, ResetError};
+use tidegate_engine::{
+    AccessError, AuditError, DeliverError, OpenSessionError, PlanError, RecordError, ResetError,
+};
+use tidegate_ledger::{AppendError, ProveError};
 use tidegate_store::StoreError;
 use utoipa::ToSchema;
 
@@ -41,7 +44,12 @@ struct Denial {
 }
 
 impl Problem {
-    pub(crate) fn new(status: StatusCode, slug: &str, title: &'static str, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        status: StatusCode,
+        slug: &str,
+        title: &'static str,
+        detail: impl Into<String>,
+    ) -> Self {
         Self {
             kind: format!("urn:tidegate:problem:{slug}"),
             title,
@@ -59,11 +67,21 @@ impl Problem {
 
     /// Something in the request's own text is wrong.
     pub(crate) fn bad_request(slug: &str, detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, slug, "The request cannot be read", detail)
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            slug,
+            "The request cannot be read",
+            detail,
+        )
     }
 
     pub(crate) fn unprocessable(slug: &str, detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, slug, "The request does not fit", detail)
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            slug,
+            "The request does not fit",
+            detail,
+        )
     }
 
     pub(crate) fn unauthorized(detail: &str) -> Self {
@@ -77,12 +95,22 @@ impl Problem {
 
     pub(crate) fn method_not_allowed() -> Self {
         let detail = "this path does not take that method; /docs lists what it takes";
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed", detail)
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method-not-allowed",
+            "Method not allowed",
+            detail,
+        )
     }
 
     pub(crate) fn internal() -> Self {
         let detail = "the gateway failed while handling this request; nothing was allowed by it";
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", detail)
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "Internal error",
+            detail,
+        )
     }
 
     pub(crate) fn overloaded(detail: &str) -> Self {
@@ -91,8 +119,12 @@ impl Problem {
 
     /// A call to a tool that nobody knows: a problem, and a denial for whoever reads it as one.
     pub(crate) fn unknown_tool(refusal: &Refusal) -> Self {
-        let mut problem =
-            Self::new(StatusCode::NOT_FOUND, refusal.rule().as_str(), "Unknown tool", refusal.reason());
+        let mut problem = Self::new(
+            StatusCode::NOT_FOUND,
+            refusal.rule().as_str(),
+            "Unknown tool",
+            refusal.reason(),
+        );
         problem.denial = Some(Denial {
             decision: "deny",
             allowed: false,
@@ -112,7 +144,9 @@ impl IntoResponse for Problem {
         let kind = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
         if status == StatusCode::UNAUTHORIZED {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
     }
@@ -122,16 +156,39 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NoSession => AccessError::NoSession.into(),
-            StoreError::Overloaded => Self::overloaded("too many changes are waiting for the disk; try again in a moment"),
+            StoreError::Overloaded => {
+                Self::overloaded("too many changes are waiting for the disk; try again in a moment")
+            }
             StoreError::TokenTaken
             | StoreError::Corrupt { .. }
             | StoreError::TooNew { .. }
             | StoreError::Backend(_) => {
                 tracing::error!(%error, "the store failed");
                 let detail = "the session store cannot answer, so nothing passes; an administrator finds the cause in the gateway's log";
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "store-unavailable", "Store unavailable", detail)
+                Self::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "store-unavailable",
+                    "Store unavailable",
+                    detail,
+                )
             }
         }
+    }
+}
+
+impl From<RecordError> for Problem {
+    fn from(error: RecordError) -> Self {
+        if matches!(error, RecordError::Ledger(AppendError::Overloaded)) {
+            return Self::overloaded("too many records are waiting for the disk; try again in a moment");
+        }
+        tracing::error!(%error, "the record could not be written");
+        let detail = "what happened cannot be recorded, so nothing passes; an administrator finds the cause in the gateway's log";
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "record-unavailable",
+            "Record unavailable",
+            detail,
+        )
     }
 }
 
@@ -139,9 +196,17 @@ impl From<AccessError> for Problem {
     fn from(error: AccessError) -> Self {
         let detail = error.to_string();
         match error {
-            AccessError::NoSession => Self::new(StatusCode::NOT_FOUND, "unknown-session", "Unknown session", detail),
-            AccessError::Forbidden { .. } => Self::new(StatusCode::FORBIDDEN, "forbidden", "Not with this role", detail),
+            AccessError::NoSession => Self::new(
+                StatusCode::NOT_FOUND,
+                "unknown-session",
+                "Unknown session",
+                detail,
+            ),
+            AccessError::Forbidden { .. } => {
+                Self::new(StatusCode::FORBIDDEN, "forbidden", "Not with this role", detail)
+            }
             AccessError::Store(error) => error.into(),
+            AccessError::Record(error) => error.into(),
         }
     }
 }
@@ -154,7 +219,9 @@ impl From<OpenSessionError> for Problem {
             OpenSessionError::NotYours { .. } => {
                 Self::new(StatusCode::FORBIDDEN, "not-yours", "Not for this token", detail)
             }
-            OpenSessionError::Taken => Self::new(StatusCode::CONFLICT, "session-taken", "Session id taken", detail),
+            OpenSessionError::Taken => {
+                Self::new(StatusCode::CONFLICT, "session-taken", "Session id taken", detail)
+            }
             OpenSessionError::NoRandomness => Self::internal(),
         }
     }
@@ -179,6 +246,35 @@ impl From<DeliverError> for Problem {
     }
 }
 
+impl From<AuditError> for Problem {
+    fn from(error: AuditError) -> Self {
+        let detail = error.to_string();
+        match error {
+            AuditError::Forbidden(_) => {
+                Self::new(StatusCode::FORBIDDEN, "forbidden", "Not with this role", detail)
+            }
+            AuditError::Access(error) => error.into(),
+            AuditError::Prove(ProveError::NoSuchRecord) => {
+                Self::new(StatusCode::NOT_FOUND, "unknown-record", "Unknown record", detail)
+            }
+            AuditError::Prove(ProveError::NotYetSigned) => {
+                Self::new(StatusCode::CONFLICT, "not-yet-signed", "Not yet signed", detail)
+            }
+            AuditError::Read(_) | AuditError::Prove(ProveError::Read(_)) | AuditError::Interrupted => {
+                tracing::error!(%error, "the record could not be read");
+                let detail =
+                    "the record cannot be read; `tidegate ledger verify` tells what is wrong with it";
+                Self::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "record-unreadable",
+                    "Record unreadable",
+                    detail,
+                )
+            }
+        }
+    }
+}
+
 impl From<ResetError> for Problem {
     fn from(error: ResetError) -> Self {
         match error {
@@ -192,5 +288,10 @@ impl From<ResetError> for Problem {
 fn mirror_failed(error: &tidegate_store::MirrorError) -> Problem {
     tracing::error!(%error, "the mirror could not be written");
     let detail = "the session's mirror file cannot be written, so nothing is released; an administrator finds the cause in the gateway's log";
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "mirror-unavailable", "Mirror unavailable", detail)
+    Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "mirror-unavailable",
+        "Mirror unavailable",
+        detail,
+    )
 }

@@ -40,9 +40,20 @@ pub struct App {
 impl App {
     /// What handlers share, from its parts.
     #[must_use]
-    pub fn new(engine: Arc<Engine>, tokens: Arc<dyn TokenStore>, metrics: Arc<Metrics>, limits: Limits) -> Self {
+    pub fn new(
+        engine: Arc<Engine>,
+        tokens: Arc<dyn TokenStore>,
+        metrics: Arc<Metrics>,
+        limits: Limits,
+    ) -> Self {
         let streams = Arc::new(Semaphore::new(limits.streams));
-        Self { engine, tokens, metrics, limits, streams }
+        Self {
+            engine,
+            tokens,
+            metrics,
+            limits,
+            streams,
+        }
     }
 }
 
@@ -64,7 +75,10 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 fn documented_routes() -> OpenApiRouter<App> {
     let mut document = Document::openapi();
     let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
-    document.components.get_or_insert_default().add_security_scheme("token", bearer);
+    document
+        .components
+        .get_or_insert_default()
+        .add_security_scheme("token", bearer);
     let bounded = OpenApiRouter::with_openapi(document)
         .routes(routes!(api::sessions::open))
         .routes(routes!(api::sessions::state))
@@ -74,6 +88,8 @@ fn documented_routes() -> OpenApiRouter<App> {
         .routes(routes!(api::calls::respond))
         .routes(routes!(api::sessions::add_dataset))
         .routes(routes!(api::sessions::reset))
+        .routes(routes!(api::provenance::records))
+        .routes(routes!(api::provenance::proof))
         .routes(routes!(health::live))
         .routes(routes!(health::ready))
         .routes(routes!(health::metrics));
@@ -88,20 +104,33 @@ pub fn router(app: App) -> Router {
     let document = document.to_json().unwrap_or_default();
     let timeout = TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, app.limits.request_timeout);
     routes
-        .route("/openapi.json", get(move || async move { json_document(document) }))
+        .route(
+            "/openapi.json",
+            get(move || async move { json_document(document) }),
+        )
         .route("/docs", get(move || async move { page }))
-        .route("/", get(|| async { axum::response::Redirect::temporary("/docs") }))
+        .route(
+            "/",
+            get(|| async { axum::response::Redirect::temporary("/docs") }),
+        )
         .fallback(|| async { Problem::not_found() })
         .method_not_allowed_fallback(|| async { Problem::method_not_allowed() })
         .layer(timeout)
         .layer(DefaultBodyLimit::max(app.limits.body_bytes))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(middleware::from_fn_with_state(app.clone(), telemetry::observe_request))
+        .layer(middleware::from_fn_with_state(
+            app.clone(),
+            telemetry::observe_request,
+        ))
         .with_state(app)
 }
 
 fn json_document(document: String) -> Response {
-    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], document).into_response()
+    (
+        [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))],
+        document,
+    )
+        .into_response()
 }
 
 /// A panic is an answer too, and never an allowance. Its message may quote anything, so it is not repeated.

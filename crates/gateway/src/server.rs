@@ -69,7 +69,9 @@ impl Server {
             // Answers are small and complete: waiting to fill a packet only adds delay.
             let _ = stream.set_nodelay(true);
         });
-        let serving = axum::serve(listener, routes).with_graceful_shutdown(signal).into_future();
+        let serving = axum::serve(listener, routes)
+            .with_graceful_shutdown(signal)
+            .into_future();
         let deadline = async move {
             let _ = stopped.wait_for(|stopping| *stopping).await;
             tokio::time::sleep(drain).await;

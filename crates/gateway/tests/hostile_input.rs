@@ -1,5 +1,10 @@
 //! Bad input gets a clear problem document and changes nothing.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test stops at the first surprise")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
 
 mod stand;
 
@@ -14,7 +19,9 @@ async fn contaminated() -> (Stand, stand::Holder, String) {
     let alice = stand.alice().await;
     let session = stand.open(&alice).await;
     let body = json!({"name": "wiki", "sensitivity": "internal"});
-    stand.post(&alice, &format!("/v1/session/{session}/datasets"), body).await;
+    stand
+        .post(&alice, &format!("/v1/session/{session}/datasets"), body)
+        .await;
     (stand, alice, session)
 }
 
@@ -24,41 +31,155 @@ async fn wrong_bodies_change_nothing() {
     let path = |end: &str| format!("/v1/session/{session}/{end}");
     let before = stand.get(&alice, &format!("/v1/session/{session}")).await;
     let deep = format!("{}1{}", "[".repeat(5_000), "]".repeat(5_000));
-    let huge = format!(r#"{{"tool":"search_email","content":"{}"}}"#, "x".repeat(10 * 1024 * 1024));
+    let huge = format!(
+        r#"{{"tool":"search_email","content":"{}"}}"#,
+        "x".repeat(10 * 1024 * 1024)
+    );
     let cases: Vec<(String, Vec<u8>, u16, &str)> = vec![
         (path("authorize"), b"{".to_vec(), 400, "not-json"),
-        (path("authorize"), b"{\"tool\":\"a\xff\"}".to_vec(), 400, "not-utf8"),
-        (path("authorize"), format!(r#"{{"tool":"web_search","arguments":{deep}}}"#).into_bytes(), 400, "too-deep"),
-        (path("authorize"), br#"{"arguments":{}}"#.to_vec(), 422, "wrong-shape"),
-        (path("authorize"), br#"{"tool":"web_search","argumentz":{}}"#.to_vec(), 422, "wrong-shape"),
+        (
+            path("authorize"),
+            b"{\"tool\":\"a\xff\"}".to_vec(),
+            400,
+            "not-utf8",
+        ),
+        (
+            path("authorize"),
+            format!(r#"{{"tool":"web_search","arguments":{deep}}}"#).into_bytes(),
+            400,
+            "too-deep",
+        ),
+        (
+            path("authorize"),
+            br#"{"arguments":{}}"#.to_vec(),
+            422,
+            "wrong-shape",
+        ),
+        (
+            path("authorize"),
+            br#"{"tool":"web_search","argumentz":{}}"#.to_vec(),
+            422,
+            "wrong-shape",
+        ),
         (path("authorize"), br#"{"tool":7}"#.to_vec(), 422, "wrong-shape"),
-        (path("authorize"), br#"{"tool":"no_such_tool","arguments":{}}"#.to_vec(), 404, "unknown-tool"),
-        (path("authorize"), br#"{"tool":"a\u0000b","arguments":{}}"#.to_vec(), 400, "bad-name"),
-        (path("responses"), br#"{"tool":"no_such_tool","content":"x"}"#.to_vec(), 404, "unknown-tool"),
+        (
+            path("authorize"),
+            br#"{"tool":"no_such_tool","arguments":{}}"#.to_vec(),
+            404,
+            "unknown-tool",
+        ),
+        (
+            path("authorize"),
+            br#"{"tool":"a\u0000b","arguments":{}}"#.to_vec(),
+            400,
+            "bad-name",
+        ),
+        (
+            path("responses"),
+            br#"{"tool":"no_such_tool","content":"x"}"#.to_vec(),
+            404,
+            "unknown-tool",
+        ),
         (path("responses"), huge.into_bytes(), 413, "too-large"),
-        (path("datasets"), br#"{"name":"d","sensitivity":"top-secret"}"#.to_vec(), 422, "unknown-class"),
-        (path("datasets"), br#"{"name":"","sensitivity":"secret"}"#.to_vec(), 400, "bad-name"),
-        (path("validate-plan"), br#"{"planned_calls":[{"tool":"web_search","after":[9]}]}"#.to_vec(), 422, "bad-plan"),
-        (path("validate-plan"), br#"{"planned_calls":["",{"tool":"\n"}]}"#.to_vec(), 400, "bad-name"),
-        (path("validate-plan"), serde_json::to_vec(&json!({"planned_calls": vec!["web_search"; 300]})).unwrap(), 422, "plan-too-long"),
-        ("/v1/sessions".into(), br#"{"session_id":"../../etc/passwd"}"#.to_vec(), 400, "bad-name"),
-        ("/v1/sessions".into(), br#"{"session_id":"a\u0000"}"#.to_vec(), 400, "bad-name"),
-        ("/v1/sessions".into(), br#"{"user":"..","agent":"bot"}"#.to_vec(), 400, "bad-name"),
-        ("/v1/sessions".into(), br#"{"user":"bob"}"#.to_vec(), 403, "not-yours"),
-        ("/v1/session/%2e%2e%2fx/authorize".into(), br#"{"tool":"web_search"}"#.to_vec(), 400, "bad-name"),
-        ("/v1/session/a%00b/authorize".into(), br#"{"tool":"web_search"}"#.to_vec(), 400, "bad-name"),
-        ("/v1/session/%ff%fe/authorize".into(), br#"{"tool":"web_search"}"#.to_vec(), 400, "bad-session-id"),
-        ("/v1/session/sess_unknown/authorize".into(), br#"{"tool":"web_search"}"#.to_vec(), 404, "unknown-session"),
+        (
+            path("datasets"),
+            br#"{"name":"d","sensitivity":"top-secret"}"#.to_vec(),
+            422,
+            "unknown-class",
+        ),
+        (
+            path("datasets"),
+            br#"{"name":"","sensitivity":"secret"}"#.to_vec(),
+            400,
+            "bad-name",
+        ),
+        (
+            path("validate-plan"),
+            br#"{"planned_calls":[{"tool":"web_search","after":[9]}]}"#.to_vec(),
+            422,
+            "bad-plan",
+        ),
+        (
+            path("validate-plan"),
+            br#"{"planned_calls":["",{"tool":"\n"}]}"#.to_vec(),
+            400,
+            "bad-name",
+        ),
+        (
+            path("validate-plan"),
+            serde_json::to_vec(&json!({"planned_calls": vec!["web_search"; 300]})).unwrap(),
+            422,
+            "plan-too-long",
+        ),
+        (
+            "/v1/sessions".into(),
+            br#"{"session_id":"../../etc/passwd"}"#.to_vec(),
+            400,
+            "bad-name",
+        ),
+        (
+            "/v1/sessions".into(),
+            br#"{"session_id":"a\u0000"}"#.to_vec(),
+            400,
+            "bad-name",
+        ),
+        (
+            "/v1/sessions".into(),
+            br#"{"user":"..","agent":"bot"}"#.to_vec(),
+            400,
+            "bad-name",
+        ),
+        (
+            "/v1/sessions".into(),
+            br#"{"user":"bob"}"#.to_vec(),
+            403,
+            "not-yours",
+        ),
+        (
+            "/v1/session/%2e%2e%2fx/authorize".into(),
+            br#"{"tool":"web_search"}"#.to_vec(),
+            400,
+            "bad-name",
+        ),
+        (
+            "/v1/session/a%00b/authorize".into(),
+            br#"{"tool":"web_search"}"#.to_vec(),
+            400,
+            "bad-name",
+        ),
+        (
+            "/v1/session/%ff%fe/authorize".into(),
+            br#"{"tool":"web_search"}"#.to_vec(),
+            400,
+            "bad-session-id",
+        ),
+        (
+            "/v1/session/sess_unknown/authorize".into(),
+            br#"{"tool":"web_search"}"#.to_vec(),
+            404,
+            "unknown-session",
+        ),
         ("/v1/nothing/here".into(), b"{}".to_vec(), 404, "not-found"),
         ("/healthz".into(), b"{}".to_vec(), 405, "method-not-allowed"),
     ];
     for (path, body, status, slug) in cases {
-        let shown = String::from_utf8_lossy(&body).chars().take(60).collect::<String>();
-        let request = stand.client.post(stand.url(&path)).bearer_auth(&alice.token).body(body);
+        let shown = String::from_utf8_lossy(&body)
+            .chars()
+            .take(60)
+            .collect::<String>();
+        let request = stand
+            .client
+            .post(stand.url(&path))
+            .bearer_auth(&alice.token)
+            .body(body);
         let response = request.send().await.unwrap();
         assert_eq!(response.status().as_u16(), status, "{path} {shown}");
         let document = problem(response, StatusCode::from_u16(status).unwrap()).await;
-        assert_eq!(document["type"], format!("urn:tidegate:problem:{slug}"), "{path} {shown}");
+        assert_eq!(
+            document["type"],
+            format!("urn:tidegate:problem:{slug}"),
+            "{path} {shown}"
+        );
         assert_ne!(document["allowed"], json!(true));
     }
     assert_eq!(stand.get(&alice, &format!("/v1/session/{session}")).await, before);
@@ -68,7 +189,9 @@ async fn wrong_bodies_change_nothing() {
 async fn an_unknown_tool_reads_as_a_denial_too() {
     let (stand, alice, session) = contaminated().await;
     let path = format!("/v1/session/{session}/authorize");
-    let document = stand.refuse(&alice, &path, json!({"tool": "mystery"}), StatusCode::NOT_FOUND).await;
+    let document = stand
+        .refuse(&alice, &path, json!({"tool": "mystery"}), StatusCode::NOT_FOUND)
+        .await;
     assert_eq!(document["decision"], "deny");
     assert_eq!(document["allowed"], false);
     assert!(document["remedy"].as_str().unwrap().contains("manifest"));
@@ -82,10 +205,14 @@ async fn someone_elses_handle_looks_like_no_handle() {
         stand.holder(Role::Agent, "alice", Some("other-bot")).await,
     ];
     for other in others {
-        let missing = stand.send(&other, Method::GET, "/v1/session/sess_unknown", None).await;
+        let missing = stand
+            .send(&other, Method::GET, "/v1/session/sess_unknown", None)
+            .await;
         let missing = problem(missing, StatusCode::NOT_FOUND).await;
         for (method, end, body) in all_calls() {
-            let response = stand.send(&other, method, &format!("/v1/session/{session}{end}"), body).await;
+            let response = stand
+                .send(&other, method, &format!("/v1/session/{session}{end}"), body)
+                .await;
             if end == "/reset" {
                 problem(response, StatusCode::FORBIDDEN).await;
             } else {
@@ -111,14 +238,19 @@ async fn every_call_needs_a_token_and_its_role() {
     }
     for role in [Role::HumanOperator, Role::PiiAuthorizedReviewer, Role::Auditor] {
         let viewer = stand.holder(role, "viewer", None).await;
-        assert_eq!(stand.get(&viewer, &format!("/v1/session/{session}")).await, before);
+        assert_eq!(
+            stand.get(&viewer, &format!("/v1/session/{session}")).await,
+            before
+        );
         for end in ["authorize", "responses", "datasets", "reset"] {
             let body = body_for(end);
             let path = format!("/v1/session/{session}/{end}");
             let document = stand.refuse(&viewer, &path, body, StatusCode::FORBIDDEN).await;
             assert!(document["detail"].as_str().unwrap().contains(role.as_str()));
         }
-        stand.refuse(&viewer, "/v1/sessions", json!({}), StatusCode::FORBIDDEN).await;
+        stand
+            .refuse(&viewer, "/v1/sessions", json!({}), StatusCode::FORBIDDEN)
+            .await;
     }
     assert_eq!(stand.get(&alice, &format!("/v1/session/{session}")).await, before);
 }
@@ -128,7 +260,11 @@ fn all_calls() -> Vec<(Method, &'static str, Option<Value>)> {
         (Method::GET, "", None),
         (Method::GET, "/manifest", None),
         (Method::GET, "/events", None),
-        (Method::POST, "/validate-plan", Some(json!({"planned_calls": ["web_search"]}))),
+        (
+            Method::POST,
+            "/validate-plan",
+            Some(json!({"planned_calls": ["web_search"]})),
+        ),
     ];
     for end in ["/authorize", "/responses", "/datasets", "/reset"] {
         calls.push((Method::POST, end, Some(body_for(&end[1..]))));

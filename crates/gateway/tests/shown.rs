@@ -1,5 +1,10 @@
 //! What the gateway shows of its work: streams, documents, health, counters, the decision log and traces.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test stops at the first surprise")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
 
 mod stand;
 
@@ -8,7 +13,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use stand::Stand;
 use tidegate_core::{Class, Entry, Ident, Kinds, Moment, Name};
-use tidegate_store::{SessionStore, SqliteStore, SqliteOptions};
+use tidegate_store::{SessionStore, SqliteOptions, SqliteStore};
 
 /// Reads a stream of events until one carries this label.
 async fn wait_for_label(response: &mut reqwest::Response, class: &str) -> Value {
@@ -18,14 +23,18 @@ async fn wait_for_label(response: &mut reqwest::Response, class: &str) -> Value 
             let chunk = response.chunk().await.unwrap().expect("the stream stays open");
             text.push_str(&String::from_utf8_lossy(&chunk));
             for line in text.lines().filter_map(|line| line.strip_prefix("data: ")) {
-                let Ok(state) = serde_json::from_str::<Value>(line) else { continue };
+                let Ok(state) = serde_json::from_str::<Value>(line) else {
+                    continue;
+                };
                 if state["sensitivity"] == class {
                     return state;
                 }
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), reading).await.expect("the label is told")
+    tokio::time::timeout(Duration::from_secs(20), reading)
+        .await
+        .expect("the label is told")
 }
 
 #[tokio::test]
@@ -39,14 +48,28 @@ async fn a_stream_tells_each_rise_here_and_elsewhere() {
     wait_for_label(&mut stream, "public").await;
 
     let body = json!({"name": "wiki", "sensitivity": "internal"});
-    stand.post(&alice, &format!("/v1/session/{session}/datasets"), body).await;
+    stand
+        .post(&alice, &format!("/v1/session/{session}/datasets"), body)
+        .await;
     let told = wait_for_label(&mut stream, "internal").await;
     assert_eq!(told["blocked_tools"], json!(["web_search", "slack_post"]));
 
-    let elsewhere = SqliteStore::open(&stand.directory.path().join("tidegate.db"), SqliteOptions::default()).unwrap();
+    let elsewhere = SqliteStore::open(
+        &stand.directory.path().join("tidegate.db"),
+        SqliteOptions::default(),
+    )
+    .unwrap();
     let source = Name::parse("another gateway").unwrap();
-    let entry = Entry { class: Class::Secret, kinds: Kinds::NONE, source, at: Moment(1) };
-    elsewhere.raise(&Ident::parse(&session).unwrap(), entry).await.unwrap();
+    let entry = Entry {
+        class: Class::Secret,
+        kinds: Kinds::NONE,
+        source,
+        at: Moment(1),
+    };
+    elsewhere
+        .raise(&Ident::parse(&session).unwrap(), entry)
+        .await
+        .unwrap();
     wait_for_label(&mut stream, "secret").await;
 }
 
@@ -56,27 +79,68 @@ async fn every_decision_is_logged_with_its_contamination() {
     let alice = stand.alice().await;
     let session = stand.open(&alice).await;
     let path = format!("/v1/session/{session}");
-    stand.post(&alice, &format!("{path}/authorize"), json!({"tool": "web_search", "arguments": {"q": "canary-argument"}})).await;
-    stand.post(&alice, &format!("{path}/responses"), json!({"tool": "search_email", "content": "canary-content"})).await;
-    stand.post(&alice, &format!("{path}/authorize"), json!({"tool": "web_search"})).await;
+    stand
+        .post(
+            &alice,
+            &format!("{path}/authorize"),
+            json!({"tool": "web_search", "arguments": {"q": "canary-argument"}}),
+        )
+        .await;
+    stand
+        .post(
+            &alice,
+            &format!("{path}/responses"),
+            json!({"tool": "search_email", "content": "canary-content"}),
+        )
+        .await;
+    stand
+        .post(
+            &alice,
+            &format!("{path}/authorize"),
+            json!({"tool": "web_search"}),
+        )
+        .await;
 
     let file = stand.directory.path().join("decisions.jsonl");
     let mut lines = Vec::new();
     for _ in 0..200 {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
-        lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect();
+        lines = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .collect();
         if lines.len() == 2 {
             break;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(lines.len(), 2);
-    assert_eq!((&lines[0]["decision"], &lines[0]["sensitivity"]), (&json!("allow"), &json!("public")));
-    assert_eq!((&lines[1]["decision"], &lines[1]["sensitivity"]), (&json!("deny"), &json!("internal")));
+    assert_eq!(
+        (&lines[0]["decision"], &lines[0]["sensitivity"]),
+        (&json!("allow"), &json!("public"))
+    );
+    assert_eq!(
+        (&lines[1]["decision"], &lines[1]["sensitivity"]),
+        (&json!("deny"), &json!("internal"))
+    );
     assert_eq!(lines[1]["contamination_source"], "search_email");
-    let metrics = stand.client.get(stand.url("/metrics")).send().await.unwrap().text().await.unwrap();
-    assert!(metrics.contains(r#"tidegate_decisions_total{decision="deny",rule="label-above-ceiling"} 1"#), "{metrics}");
-    assert!(metrics.contains(r#"tidegate_label_rises_total{to="internal"} 1"#), "{metrics}");
+    let metrics = stand
+        .client
+        .get(stand.url("/metrics"))
+        .send()
+        .await
+        .unwrap()
+        .text()
+        .await
+        .unwrap();
+    assert!(
+        metrics.contains(r#"tidegate_decisions_total{decision="deny",rule="label-above-ceiling"} 1"#),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains(r#"tidegate_label_rises_total{to="internal"} 1"#),
+        "{metrics}"
+    );
     assert!(!metrics.contains(&session), "a raw path reached the metrics");
     let logged = std::fs::read_to_string(&file).unwrap();
     assert!(!logged.contains("canary"), "content reached the decision log");
@@ -87,22 +151,41 @@ async fn health_documents_and_page_are_served() {
     let stand = Stand::start().await;
     let text = |path: &'static str| {
         let request = stand.client.get(stand.url(path)).send();
-        async move { request.await.unwrap().error_for_status().unwrap().text().await.unwrap() }
+        async move {
+            request
+                .await
+                .unwrap()
+                .error_for_status()
+                .unwrap()
+                .text()
+                .await
+                .unwrap()
+        }
     };
     assert_eq!(text("/healthz").await, "ok\n");
     assert_eq!(text("/readyz").await, "ready\n");
     let document: Value = serde_json::from_str(&text("/openapi.json").await).unwrap();
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
     let paths = document["paths"].as_object().unwrap();
-    for path in ["/v1/sessions", "/v1/session/{id}", "/v1/session/{id}/manifest", "/v1/session/{id}/validate-plan",
-        "/v1/session/{id}/authorize", "/v1/session/{id}/responses", "/v1/session/{id}/datasets",
-        "/v1/session/{id}/reset", "/v1/session/{id}/events"]
-    {
+    for path in [
+        "/v1/sessions",
+        "/v1/session/{id}",
+        "/v1/session/{id}/manifest",
+        "/v1/session/{id}/validate-plan",
+        "/v1/session/{id}/authorize",
+        "/v1/session/{id}/responses",
+        "/v1/session/{id}/datasets",
+        "/v1/session/{id}/reset",
+        "/v1/session/{id}/events",
+    ] {
         assert!(paths.contains_key(path), "{path} is not documented");
     }
     let page = text("/docs").await;
     for path in paths.keys() {
         assert!(page.contains(path.as_str()), "{path} is not on the page");
     }
-    assert!(!page.contains("http://") && !page.contains("https://"), "the page loads something from elsewhere");
+    assert!(
+        !page.contains("http://") && !page.contains("https://"),
+        "the page loads something from elsewhere"
+    );
 }

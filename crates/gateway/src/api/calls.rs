@@ -35,12 +35,17 @@ fn answer(authorized: Authorized) -> Result<DecisionAnswer, Problem> {
             decision: "allow",
             allowed: true,
             rule: "within-ceiling",
-            reason: format!("the session's label {} is within the tool's ceiling", authorized.session.context.label().class()),
+            reason: format!(
+                "the session's label {} is within the tool's ceiling",
+                authorized.session.context.label().class()
+            ),
             remedy: None,
             retryable: false,
             gate_id: None,
         }),
-        Decision::Deny(refusal) if refusal.rule() == Rule::UnknownTool => Err(Problem::unknown_tool(&refusal)),
+        Decision::Deny(refusal) if refusal.rule() == Rule::UnknownTool => {
+            Err(Problem::unknown_tool(&refusal))
+        }
         Decision::Deny(refusal) => Ok(refused("deny", &refusal)),
         Decision::Hold(refusal) => Ok(refused("hold", &refusal)),
     }
@@ -71,7 +76,10 @@ pub(crate) async fn respond(
     Json(body): Json<ResponseBody>,
 ) -> Result<Answer<ResponseAnswer>, Problem> {
     let tool = name("tool", &body.tool)?;
-    let delivered = app.engine.deliver(&caller, &id, &tool, Payload::new(body.content)).await?;
+    let delivered = app
+        .engine
+        .deliver(&caller, &id, &tool, Payload::new(body.content))
+        .await?;
     let context = &delivered.session.context;
     Ok(Answer(ResponseAnswer {
         class: delivered.class.as_str(),

@@ -32,9 +32,17 @@ pub(crate) async fn stream(
     SessionId(id): SessionId,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let place = Arc::clone(&app.streams).try_acquire_owned();
-    let place = place.map_err(|_| Problem::overloaded("too many label streams are open; close one or try again later"))?;
+    let place = place
+        .map_err(|_| Problem::overloaded("too many label streams are open; close one or try again later"))?;
     let changes = app.engine.watch(&caller, &id).await?;
-    let watching = Watching { engine: app.engine, caller, id, changes, told: None, _place: place };
+    let watching = Watching {
+        engine: app.engine,
+        caller,
+        id,
+        changes,
+        told: None,
+        _place: place,
+    };
     let events = stream::unfold(watching, |mut watching| async move {
         let event = watching.next().await?;
         Some((Ok(event), watching))
@@ -68,5 +76,8 @@ impl Watching {
 }
 
 fn event(view: ContextView) -> Option<Event> {
-    Event::default().event("state").json_data(StateAnswer::from(view)).ok()
+    Event::default()
+        .event("state")
+        .json_data(StateAnswer::from(view))
+        .ok()
 }

@@ -4,7 +4,9 @@ use axum::Json as Answer;
 use axum::extract::State;
 use tidegate_core::{Name, PlanReport, PlannedCall};
 
-use super::wire::{ManifestAnswer, PlanAnswer, PlanBody, PlannedCallBody, PlannedCallObject, ViolationAnswer};
+use super::wire::{
+    ManifestAnswer, PlanAnswer, PlanBody, PlannedCallBody, PlannedCallObject, ViolationAnswer,
+};
 use crate::auth::Known;
 use crate::extract::{Json, SessionId};
 use crate::problem::Problem;
@@ -37,7 +39,10 @@ pub(crate) async fn validate(
 ) -> Result<Answer<PlanAnswer>, Problem> {
     let most = app.limits.plan_calls;
     if body.planned_calls.len() > most {
-        return Err(Problem::unprocessable("plan-too-long", format!("a plan has at most {most} calls")));
+        return Err(Problem::unprocessable(
+            "plan-too-long",
+            format!("a plan has at most {most} calls"),
+        ));
     }
     let calls = planned_calls(body.planned_calls)?;
     let report = app.engine.validate_plan(&caller, &id, &calls).await?;
@@ -67,7 +72,10 @@ fn answer(calls: &[PlannedCall], report: PlanReport) -> PlanAnswer {
     let tool = |step: &usize| calls.get(*step).map(|call| call.tool.to_string());
     PlanAnswer {
         valid: report.is_valid(),
-        safe_ordering: report.safe_ordering.as_ref().map(|steps| steps.iter().filter_map(tool).collect()),
+        safe_ordering: report
+            .safe_ordering
+            .as_ref()
+            .map(|steps| steps.iter().filter_map(tool).collect()),
         safe_steps: report.safe_ordering,
         violations: report
             .violations

@@ -30,7 +30,13 @@ pub(crate) async fn open(
     };
     let session = app.engine.open_session(&caller, request).await?;
     let manifest = ManifestAnswer::new(session.id.as_str(), app.engine.manifest_of(&session));
-    Ok((StatusCode::CREATED, Answer(OpenAnswer { session_id: session.id.to_string(), manifest })))
+    Ok((
+        StatusCode::CREATED,
+        Answer(OpenAnswer {
+            session_id: session.id.to_string(),
+            manifest,
+        }),
+    ))
 }
 
 /// A session's state: its label, how it got there, and what that closes.
@@ -58,8 +64,10 @@ pub(crate) async fn add_dataset(
     Json(body): Json<DatasetBody>,
 ) -> Result<Answer<StateAnswer>, Problem> {
     let dataset = name("name", &body.name)?;
-    let class: Class =
-        body.sensitivity.parse().map_err(|why| Problem::unprocessable("unknown-class", format!("sensitivity: {why}")))?;
+    let class: Class = body
+        .sensitivity
+        .parse()
+        .map_err(|why| Problem::unprocessable("unknown-class", format!("sensitivity: {why}")))?;
     let session = app.engine.add_dataset(&caller, &id, dataset, class).await?;
     Ok(Answer(app.engine.view(session).into()))
 }

@@ -233,9 +233,18 @@ impl ManifestAnswer {
 
 impl From<ContextView> for StateAnswer {
     fn from(view: ContextView) -> Self {
-        let Session { id, user, agent, opened_at, context } = &*view.session;
+        let Session {
+            id,
+            user,
+            agent,
+            opened_at,
+            context,
+        } = &*view.session;
         let datasets = context.datasets().iter();
-        let datasets = datasets.map(|set| DatasetAnswer { name: set.name.to_string(), sensitivity: set.class.as_str() });
+        let datasets = datasets.map(|set| DatasetAnswer {
+            name: set.name.to_string(),
+            sensitivity: set.class.as_str(),
+        });
         let rises = context.rises().iter().map(|rise| RiseAnswer {
             from: rise.from.as_str(),
             to: rise.to.as_str(),

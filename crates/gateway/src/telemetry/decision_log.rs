@@ -39,13 +39,23 @@ impl DecisionLog {
     /// When the file cannot be opened: a log that silently does not run is worse than none.
     pub fn open(target: &LogTarget) -> std::io::Result<Self> {
         let sink: Box<dyn Write + Send> = match target {
-            LogTarget::Off => return Ok(Self { lines: None, writer: None }),
+            LogTarget::Off => {
+                return Ok(Self {
+                    lines: None,
+                    writer: None,
+                });
+            }
             LogTarget::Stderr => Box::new(std::io::stderr()),
             LogTarget::File(path) => Box::new(OpenOptions::new().create(true).append(true).open(path)?),
         };
         let (sender, receiver) = sync_channel(QUEUE);
-        let writer = std::thread::Builder::new().name("decision-log".into()).spawn(move || write_lines(&receiver, sink))?;
-        Ok(Self { lines: Some(sender), writer: Some(writer) })
+        let writer = std::thread::Builder::new()
+            .name("decision-log".into())
+            .spawn(move || write_lines(&receiver, sink))?;
+        Ok(Self {
+            lines: Some(sender),
+            writer: Some(writer),
+        })
     }
 
     /// Writes one decision down. It waits only when the disk is [`QUEUE`] lines behind.
@@ -84,7 +94,7 @@ fn line(record: &DecisionRecord<'_>) -> String {
         "contaminated_at": context.contaminated_at().map(rfc3339),
         "arguments_class": record.arguments.as_str(),
         "halted": context.halted().is_some(),
-        "policy": record.policy.0,
+        "policy": record.policy.as_str(),
     })
     .to_string()
 }

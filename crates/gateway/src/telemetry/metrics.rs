@@ -49,7 +49,9 @@ struct RouteLabels {
 }
 
 /// Upper bounds of the request histogram, in seconds: from a decision in memory to a slow disk.
-const SECONDS: [f64; 11] = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0, 10.0];
+const SECONDS: [f64; 11] = [
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0, 10.0,
+];
 
 impl Metrics {
     /// Every counter at zero.
@@ -71,13 +73,33 @@ impl Metrics {
 
     fn register(&mut self) {
         let registry = &mut self.registry;
-        registry.register("decisions", "Calls decided, by decision and rule", self.decisions.clone());
-        registry.register("label_rises", "Labels raised, by the class they rose to", self.rises.clone());
+        registry.register(
+            "decisions",
+            "Calls decided, by decision and rule",
+            self.decisions.clone(),
+        );
+        registry.register(
+            "label_rises",
+            "Labels raised, by the class they rose to",
+            self.rises.clone(),
+        );
         registry.register("sessions_opened", "Sessions opened", self.sessions_opened.clone());
-        registry.register("resets", "Sessions started anew by an administrator", self.resets.clone());
-        registry.register("http_requests", "Requests answered, by route and status", self.requests.clone());
+        registry.register(
+            "resets",
+            "Sessions started anew by an administrator",
+            self.resets.clone(),
+        );
+        registry.register(
+            "http_requests",
+            "Requests answered, by route and status",
+            self.requests.clone(),
+        );
         let seconds = self.request_seconds.clone();
-        registry.register("http_request_seconds", "Time to answer a request, by route", seconds);
+        registry.register(
+            "http_request_seconds",
+            "Time to answer a request, by route",
+            seconds,
+        );
     }
 
     /// Everything, as Prometheus reads it.
@@ -99,12 +121,22 @@ impl Default for Metrics {
 
 /// Counts each request by the route it matched, never by its raw path: a path can hold anything.
 pub(crate) async fn observe_request(State(app): Shared, request: Request, next: Next) -> Response {
-    let route = request.extensions().get::<MatchedPath>().map_or("unmatched", MatchedPath::as_str).to_owned();
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or("unmatched", MatchedPath::as_str)
+        .to_owned();
     let began = Instant::now();
     let response = next.run(request).await;
     let status = response.status().as_u16();
     let seconds = began.elapsed().as_secs_f64();
-    app.metrics.request_seconds.get_or_create(&RouteLabels { route: route.clone() }).observe(seconds);
-    app.metrics.requests.get_or_create(&RequestLabels { route, status }).inc();
+    app.metrics
+        .request_seconds
+        .get_or_create(&RouteLabels { route: route.clone() })
+        .observe(seconds);
+    app.metrics
+        .requests
+        .get_or_create(&RequestLabels { route, status })
+        .inc();
     response
 }

@@ -25,7 +25,10 @@ impl Telemetry {
 
 impl Observer for Telemetry {
     fn decided(&self, record: &DecisionRecord<'_>) {
-        let labels = DecisionLabels { decision: record.verdict(), rule: record.rule() };
+        let labels = DecisionLabels {
+            decision: record.verdict(),
+            rule: record.rule(),
+        };
         self.metrics.decisions.get_or_create(&labels).inc();
         self.log.write(record);
         let context = &record.session.context;
@@ -38,13 +41,16 @@ impl Observer for Telemetry {
             sensitivity = context.label().class().as_str(),
             contamination_source = context.contamination_source().map(Name::as_str),
             arguments_class = record.arguments.as_str(),
-            policy = record.policy.0.as_str(),
+            policy = record.policy.as_str(),
         )
         .in_scope(|| {});
     }
 
     fn rose(&self, session: &Session, rise: &Rise) {
-        self.metrics.rises.get_or_create(&RiseLabels { to: rise.to.as_str() }).inc();
+        self.metrics
+            .rises
+            .get_or_create(&RiseLabels { to: rise.to.as_str() })
+            .inc();
         tracing::info_span!(
             "rise",
             session = session.id.as_str(),

@@ -23,9 +23,18 @@ impl Traces {
     /// When the endpoint is no URL.
     pub fn to(endpoint: &str) -> Result<Self, TraceError> {
         let url = format!("{}/v1/traces", endpoint.trim_end_matches('/'));
-        let exporter = SpanExporter::builder().with_http().with_protocol(Protocol::HttpBinary).with_endpoint(url).build()?;
+        let exporter = SpanExporter::builder()
+            .with_http()
+            .with_protocol(Protocol::HttpBinary)
+            .with_endpoint(url)
+            .build()?;
         let resource = Resource::builder().with_service_name("tidegate").build();
-        Ok(Self(SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build()))
+        Ok(Self(
+            SdkTracerProvider::builder()
+                .with_batch_exporter(exporter)
+                .with_resource(resource)
+                .build(),
+        ))
     }
 
     /// The layer that turns spans of this program into spans of the trace.

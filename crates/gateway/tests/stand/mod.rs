@@ -1,16 +1,24 @@
 //! A real gateway on a real store, listening on loopback, and one token for each role.
-#![allow(dead_code, reason = "each test file uses its own part of the stand")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test file uses its own part of the stand"
+)]
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tidegate_core::{Class, Control, ControlList, Ident, Moment, Name, Role, Tool, ToolFacts};
-use tidegate_engine::{Engine, Policy, PolicyVersion};
+use tidegate_engine::{Engine, Parts, Policy, Provenance};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Limits, Server, new_token, router};
-use tidegate_store::{Mirror, SqliteStore, SqliteOptions, TokenStore};
+use tidegate_ledger::vault::{KeySource, Vault};
+use tidegate_ledger::{Ledger, Options, Reader};
+use tidegate_store::{Mirror, SqliteOptions, SqliteStore, TokenStore};
 use tokio::sync::oneshot;
 
 pub struct Stand {
@@ -35,13 +43,19 @@ impl Stand {
 
     pub async fn start_with(limits: Limits) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(&directory.path().join("tidegate.db"), SqliteOptions::default()).unwrap();
+        let store =
+            SqliteStore::open(&directory.path().join("tidegate.db"), SqliteOptions::default()).unwrap();
         let store = Arc::new(store);
         let metrics = Arc::new(Metrics::new());
         let log = DecisionLog::open(&LogTarget::File(directory.path().join("decisions.jsonl"))).unwrap();
         let telemetry = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
-        let mirror = Mirror::new(directory.path().join("mirror")).unwrap();
-        let engine = Arc::new(Engine::new(store.clone(), policy(), Some(mirror), telemetry));
+        let engine = Arc::new(Engine::new(Parts {
+            store: store.clone(),
+            policy: policy(),
+            mirror: Some(Mirror::new(directory.path().join("mirror")).unwrap()),
+            provenance: provenance(directory.path()),
+            observer: telemetry,
+        }));
         let app = App::new(engine, store.clone(), metrics, limits.clone());
         let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = server.address();
@@ -50,14 +64,23 @@ impl Stand {
             let _ = stopped.await;
         };
         tokio::spawn(server.serve(router(app), stop_signal, limits.drain));
-        Self { address, client: Client::new(), directory, store, _stop: stop }
+        Self {
+            address,
+            client: Client::new(),
+            directory,
+            store,
+            _stop: stop,
+        }
     }
 
     pub async fn holder(&self, role: Role, principal: &str, agent: Option<&str>) -> Holder {
         let ident = |text: &str| Ident::parse(text).unwrap();
         let made = new_token(role, ident(principal), agent.map(ident), Moment(0)).unwrap();
         self.store.issue(made.record).await.unwrap();
-        Holder { token: made.text, role }
+        Holder {
+            token: made.text,
+            role,
+        }
     }
 
     pub async fn alice(&self) -> Holder {
@@ -73,7 +96,10 @@ impl Stand {
     }
 
     pub async fn send(&self, holder: &Holder, method: Method, path: &str, body: Option<Value>) -> Response {
-        let mut request = self.client.request(method, self.url(path)).bearer_auth(&holder.token);
+        let mut request = self
+            .client
+            .request(method, self.url(path))
+            .bearer_auth(&holder.token);
         if let Some(body) = body {
             request = request.json(&body);
         }
@@ -82,13 +108,21 @@ impl Stand {
 
     pub async fn get(&self, holder: &Holder, path: &str) -> Value {
         let response = self.send(holder, Method::GET, path, None).await;
-        assert!(response.status().is_success(), "GET {path}: {}", response.status());
+        assert!(
+            response.status().is_success(),
+            "GET {path}: {}",
+            response.status()
+        );
         response.json().await.unwrap()
     }
 
     pub async fn post(&self, holder: &Holder, path: &str, body: Value) -> Value {
         let response = self.send(holder, Method::POST, path, Some(body)).await;
-        assert!(response.status().is_success(), "POST {path}: {}", response.status());
+        assert!(
+            response.status().is_success(),
+            "POST {path}: {}",
+            response.status()
+        );
         response.json().await.unwrap()
     }
 
@@ -110,16 +144,36 @@ pub async fn problem(response: Response, status: StatusCode) -> Value {
     assert_eq!(response.headers()["content-type"], "application/problem+json");
     let document: Value = response.json().await.unwrap();
     for field in ["type", "title", "detail"] {
-        assert!(document[field].as_str().is_some_and(|text| !text.is_empty()), "{field} in {document}");
+        assert!(
+            document[field].as_str().is_some_and(|text| !text.is_empty()),
+            "{field} in {document}"
+        );
     }
     assert_eq!(document["status"], status.as_u16());
     document
 }
 
+pub fn provenance(directory: &Path) -> Provenance {
+    let ledger_dir = directory.join("ledger");
+    let ledger = Ledger::open(&ledger_dir, Options::new(&ledger_dir)).unwrap();
+    let reader = Reader::open(&ledger_dir).unwrap();
+    let key = KeySource::File(directory.join("vault.key"));
+    let vault = Vault::open(&directory.join("vault.db"), key, SystemTime::now()).unwrap();
+    Provenance::new(ledger, reader, vault)
+}
+
 pub fn policy() -> Policy {
     let facts = |name: &str| ToolFacts::named(Name::parse(name).unwrap());
-    let source = |name, class| Tool::declared(ToolFacts { returns: Some(class), ..facts(name) });
-    let external = |name| ToolFacts { external: true, ..facts(name) };
+    let source = |name, class| {
+        Tool::declared(ToolFacts {
+            returns: Some(class),
+            ..facts(name)
+        })
+    };
+    let external = |name| ToolFacts {
+        external: true,
+        ..facts(name)
+    };
     let control = ControlList::new([
         source("search_email", Class::Internal),
         source("search_docs", Class::Internal),
@@ -127,8 +181,15 @@ pub fn policy() -> Policy {
         source("read_key", Class::Secret),
         Tool::declared(external("web_search")),
         Tool::declared(external("slack_post")),
-        Tool::declared(ToolFacts { ceiling: Some(Class::Internal), ..external("github_create_pr") }),
-        Tool::declared(ToolFacts { control: Control::HumanApproval, ceiling: Some(Class::Pii), ..facts("gmail_guest_draft") }),
+        Tool::declared(ToolFacts {
+            ceiling: Some(Class::Internal),
+            ..external("github_create_pr")
+        }),
+        Tool::declared(ToolFacts {
+            control: Control::HumanApproval,
+            ceiling: Some(Class::Pii),
+            ..facts("gmail_guest_draft")
+        }),
     ]);
-    Policy { control: control.unwrap(), version: PolicyVersion("test".into()) }
+    Policy::new(control.unwrap())
 }
