@@ -74,7 +74,7 @@ fn of_two_processes_that_race_the_maximum_wins() {
     for racer in &mut racers {
         racer.say("go");
     }
-    let mut lowest = vec![0; RACES];
+    let mut lowest = [0; RACES];
     for racer in &mut racers {
         let mut lines = racer.lines.take().unwrap();
         while let Some((id, rank)) = next_report(&mut lines) {
