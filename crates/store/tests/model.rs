@@ -1,5 +1,5 @@
-//! The embedded store beside a model that is ten lines long: whatever is asked in whatever order, by two handles, one of them
-//! opened anew now and then, it is what core's rule says.
+//! The embedded store beside core's own rule as the model: whatever is asked in whatever order, by two handles, one
+//! of them opened anew now and then, they agree.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

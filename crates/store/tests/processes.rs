@@ -1,6 +1,7 @@
 //! Several processes on one file, and processes that are killed.
 //!
-//! The test program runs itself again as [`child`], with its orders in the environment; a child reports on its standard output.
+//! The test program runs itself again as [`child`], with its orders in the environment; a child reports on its
+//! standard output.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
