@@ -281,3 +281,7 @@ fn token_bytes_of(token: &TokenRecord) -> usize {
             .map(|name| TEXT + name.as_str().len())
             .sum::<usize>()
 }
+
+#[cfg(test)]
+#[path = "cache_tests.rs"]
+mod tests;

@@ -1,8 +1,9 @@
 //! The embedded backend: one SQLite file that an operator can open.
 //!
-//! Writes go through one thread that commits all that waits at once ([`writer`]); reads come from memory that is checked to be
-//! level with the file on every read ([`reader`], [`cache`]). Any number of processes may use the file at the same
-//! time: SQLite's locks order their writes, and each write starts from the row as it is, so the maximum wins.
+//! Writes go through one thread that commits all that waits at once ([`writer`]); reads come from memory that is
+//! checked to be level with the file on every read ([`reader`], [`cache`]). Any number of processes may use the file
+//! at the same time: SQLite's locks order their writes, and each write starts from the row as it is, so the maximum
+//! wins.
 
 mod cache;
 mod connect;
