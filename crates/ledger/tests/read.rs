@@ -52,7 +52,7 @@ fn history() -> Vec<(Chain, Event)> {
 }
 
 fn recorded() -> (tempfile::TempDir, std::path::PathBuf, Vec<(Chain, Event)>) {
-    let house = tempfile::tempdir().unwrap();
+    let house = house::room();
     let dir = house.path().join("ledger");
     let history = history();
     for (opening, part) in history.chunks(17).enumerate() {
@@ -214,7 +214,7 @@ fn the_index_can_be_thrown_away_or_be_anothers() {
 
 #[test]
 fn a_reader_follows_the_writer() {
-    let house = tempfile::tempdir().unwrap();
+    let house = house::room();
     let dir = house.path().join("ledger");
     let ledger = Ledger::open(&dir, Options::new(&dir)).unwrap();
     let reader = Reader::open(&dir).unwrap();
@@ -320,7 +320,7 @@ fn a_changed_proof_proves_nothing() {
 
 #[test]
 fn an_unsigned_record_has_no_proof_yet() {
-    let house = tempfile::tempdir().unwrap();
+    let house = house::room();
     let dir = house.path().join("ledger");
     let mut options = Options::new(&dir);
     options.checkpoint_interval = std::time::Duration::from_secs(3600);

@@ -18,7 +18,7 @@ use tidegate_ledger::{Chain, Ledger, Options, Trust, VerifyError, What, verify};
 /// A small ledger that has seen everything: several sessions, the gateway's chain, two openings, a checkpoint in the
 /// middle, several segments.
 fn small_ledger() -> tempfile::TempDir {
-    let house = tempfile::tempdir().unwrap();
+    let house = house::room();
     let dir = house.path().join("ledger");
     for opening in 0..2 {
         let mut options = Options::new(&dir);
