@@ -2,7 +2,8 @@
 //! everything. It is derived: it may be deleted at any time and is rebuilt from the segments, and the verifier never
 //! looks at it.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -79,6 +80,12 @@ impl Index {
         let mut name = dir.as_os_str().to_owned();
         name.push(".index");
         let path = PathBuf::from(name);
+        // SQLite gives its side files the permissions of the main one.
+        OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(&path)?;
         match Self::prepare(dir, Connection::open(&path)?) {
             Err(IndexError::Sqlite(error)) if is_unusable(&error) => {
                 for suffix in ["", "-wal", "-shm"] {
