@@ -1,0 +1,54 @@
+//! The command line.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{check, completions, demo, init, serve, session, token};
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  tidegate demo                                     see it work, nothing to set up
+  tidegate serve                                    run a gateway on this machine
+  tidegate init && tidegate check tidegate.toml     write a configuration of your own and check it
+  tidegate token create --role agent --principal alice --agent assistant
+  tidegate session show sess_1234                   what a session has seen
+
+Exit codes: 0 done, 1 the answer is no, 2 bad usage or configuration, 3 the environment failed.";
+
+/// A gateway between AI agents and their tools that keeps data from leaking.
+///
+/// Tidegate labels each agent session with the highest class of data that has entered it (public, internal,
+/// confidential, pii, secret). The label never falls by itself, and a tool call passes only if neither the label nor the
+/// call's own arguments are above what the tool may be given.
+#[derive(Parser, Debug)]
+#[command(name = "tidegate", version, after_help = EXAMPLES, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Serve(serve::Serve),
+    Demo(demo::Demo),
+    Init(init::Init),
+    Check(check::Check),
+    Token(token::Token),
+    Session(session::Session),
+    Completions(completions::Completions),
+}
+
+impl Cli {
+    /// Does what was asked.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        match self.command {
+            Command::Serve(command) => command.run(),
+            Command::Demo(command) => command.run(),
+            Command::Init(command) => command.run(),
+            Command::Check(command) => command.run(),
+            Command::Token(command) => command.run(),
+            Command::Session(command) => command.run(),
+            Command::Completions(command) => command.run(),
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! From the text of a `tidegate.toml` to a configuration that can be used, in one step.
+//!
+//! Either every question has an answer or there is a list of everything that is wrong: nothing half-checked leaves this
+//! module. Names that a later version will understand are errors here, because ignoring a store or an authority that
+//! somebody configured would mean protecting less than they think.
+
+mod detect;
+mod limits;
+mod problem;
+mod servers;
+mod telemetry;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod version;
+mod walk;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use tidegate_gateway::Limits;
+use tidegate_gateway::telemetry::LogTarget;
+use tidegate_store::{Misplaced, refuse_inside};
+use toml::de::DeTable;
+
+pub(crate) use detect::Detect;
+pub(crate) use problem::{Problem, Severity};
+pub(crate) use servers::Server;
+pub(crate) use telemetry::Telemetry;
+pub(crate) use tools::Tools;
+
+use problem::Report;
+use walk::{At, Section};
+
+/// The configuration that `tidegate init` writes and that holds when there is no file.
+pub(crate) const EXAMPLE: &str = include_str!("example.toml");
+
+/// Where the gateway listens when nobody says: this machine only.
+const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7413);
+
+/// The largest file that is read.
+pub(crate) const MAX_FILE_BYTES: usize = 4 << 20;
+
+/// A configuration with an answer to every question.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    /// Where the gateway listens.
+    pub(crate) listen: SocketAddr,
+    /// Where state is kept.
+    pub(crate) data_dir: PathBuf,
+    /// Where sessions are mirrored for other programs.
+    pub(crate) private_data_dir: Option<PathBuf>,
+    /// What is known of the tools.
+    pub(crate) tools: Tools,
+    /// A name for the policy that changes when the policy does.
+    pub(crate) policy_version: String,
+    /// What detection is told.
+    pub(crate) detect: Detect,
+    /// The bounds of the gateway.
+    pub(crate) limits: Limits,
+    /// Where decisions and traces go.
+    pub(crate) telemetry: Telemetry,
+    /// The upstream MCP servers.
+    pub(crate) servers: Vec<Server>,
+}
+
+/// What flags and variables say; each wins over the file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Overrides {
+    /// Where the gateway listens.
+    pub(crate) listen: Option<SocketAddr>,
+    /// Where state is kept.
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Where sessions are mirrored.
+    pub(crate) private_data_dir: Option<PathBuf>,
+}
+
+/// What became of a text.
+#[derive(Clone, Debug)]
+pub(crate) struct Checked {
+    /// The configuration, if there is no error.
+    pub(crate) config: Option<Config>,
+    /// Errors and warnings in the order of the file.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Reads and checks a text. Relative paths in it start from `directory`.
+pub(crate) fn check(text: &str, directory: &Path, overrides: &Overrides) -> Checked {
+    let report = Report::on(text);
+    let (document, mistakes) = DeTable::parse_recoverable(text);
+    for mistake in &mistakes {
+        let offset = mistake.span().map_or(text.len(), |span| span.start);
+        report.error(offset, mistake.message());
+    }
+    let config = read(Section::root(&report, document.get_ref()), directory, overrides);
+    let problems = report.into_problems(mistakes.len());
+    let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
+    Checked {
+        config: config.filter(|_| !failed),
+        problems,
+    }
+}
+
+fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> Option<Config> {
+    let report = root.report();
+    let listen = read_listen(&mut root);
+    let listen = overrides.listen.or(listen).unwrap_or(DEFAULT_LISTEN);
+    let mut places = Places::new(directory);
+    let data_dir = places.read(&mut root, "data_dir", overrides.data_dir.clone());
+    let data_dir = data_dir.or_else(|| places.default_data_dir(report));
+    let private_data_dir = places.read(&mut root, "private_data_dir", overrides.private_data_dir.clone());
+    let workspaces = read_workspaces(&mut root, directory);
+    let tools = tools::read(&mut root);
+    let detect = detect::read(&mut root, tools.as_ref().map(|tools| &tools.control));
+    let limits = limits::read(&mut root);
+    let telemetry = places.read_telemetry(&mut root);
+    let servers = servers::read(&mut root);
+    refuse_reserved(&mut root);
+    places.refuse_inside(&workspaces, report);
+    let tools = tools?;
+    Some(Config {
+        listen,
+        data_dir: data_dir?,
+        private_data_dir,
+        policy_version: version::policy_version(&tools, &detect),
+        tools,
+        detect,
+        limits,
+        telemetry,
+        servers,
+    })
+}
+
+fn read_listen(root: &mut Section<'_, '_>) -> Option<SocketAddr> {
+    let At { value, offset } = root.text("listen")?;
+    let Ok(listen) = value.parse::<SocketAddr>() else {
+        root.report().error(
+            offset,
+            "listen must be an address and a port, such as 127.0.0.1:7413",
+        );
+        return None;
+    };
+    if !listen.ip().is_loopback() {
+        let warning =
+            "listens beyond this machine: put a proxy that speaks TLS in front, tokens travel in the clear";
+        root.report().warn(offset, warning);
+    }
+    Some(listen)
+}
+
+fn read_workspaces(root: &mut Section<'_, '_>, directory: &Path) -> Vec<PathBuf> {
+    let texts = root.texts("workspaces");
+    for text in texts.iter().filter(|text| text.is_empty()) {
+        root.report()
+            .error(text.offset, "workspaces: each must name a directory");
+    }
+    texts.iter().map(|text| directory.join(text.value)).collect()
+}
+
+/// Sections that a later version will read. Their keys are not looked at: the name alone is the error.
+fn refuse_reserved(root: &mut Section<'_, '_>) {
+    for (name, instead) in [
+        ("store", "this version keeps its state in SQLite under data_dir"),
+        (
+            "openfga",
+            "this version takes what it knows of tools from [tools] alone",
+        ),
+    ] {
+        if root.has(name) {
+            root.report().error(
+                root.offset_of(name),
+                format_args!("[{name}] is not supported yet; {instead}"),
+            );
+            root.ignore(name);
+        }
+    }
+}
+
+/// The places that hold state, to be kept out of every workspace.
+struct Places<'a> {
+    directory: &'a Path,
+    state: Vec<(&'static str, PathBuf, Option<usize>)>,
+}
+
+impl<'a> Places<'a> {
+    const fn new(directory: &'a Path) -> Self {
+        let state = Vec::new();
+        Self { directory, state }
+    }
+
+    fn read(
+        &mut self,
+        root: &mut Section<'_, '_>,
+        key: &'static str,
+        given: Option<PathBuf>,
+    ) -> Option<PathBuf> {
+        let text = root.text(key);
+        if let Some(empty) = text.filter(|text| text.is_empty()) {
+            root.report()
+                .error(empty.offset, format_args!("{key} must name a directory"));
+        }
+        let (path, offset) = match (given, text) {
+            (Some(path), _) => (path, None),
+            (None, Some(text)) => (self.directory.join(text.value), Some(text.offset)),
+            (None, None) => return None,
+        };
+        self.state.push((key, path.clone(), offset));
+        Some(path)
+    }
+
+    fn default_data_dir(&mut self, report: &Report<'_>) -> Option<PathBuf> {
+        let path = default_data_dir();
+        match &path {
+            Some(path) => self.state.push(("data_dir", path.clone(), None)),
+            None => report.error_from(
+                None,
+                "there is no home directory to keep state in: set data_dir or --data-dir",
+            ),
+        }
+        path
+    }
+
+    fn read_telemetry(&mut self, root: &mut Section<'_, '_>) -> Telemetry {
+        let (mut telemetry, offset) = telemetry::read(root);
+        if let LogTarget::File(path) = &mut telemetry.decision_log {
+            *path = self.directory.join(&*path);
+            self.state.push(("decision_log", path.clone(), offset));
+        }
+        telemetry
+    }
+
+    fn refuse_inside(&self, workspaces: &[PathBuf], report: &Report<'_>) {
+        for (name, place, offset) in &self.state {
+            let message = match refuse_inside(place, workspaces) {
+                Ok(()) => continue,
+                Err(Misplaced::Inside { .. }) => {
+                    "lies inside a workspace, where an agent's tools could change it"
+                }
+                Err(Misplaced::Around { .. }) => {
+                    "has a workspace inside it, so an agent's tools could reach it"
+                }
+                Err(Misplaced::Unresolved { .. }) => {
+                    "cannot be compared with the workspaces: it cannot be told where one leads"
+                }
+            };
+            report.error_from(*offset, format_args!("{name} {message}"));
+        }
+    }
+}
+
+/// Where state is kept when nobody says: the user's data directory.
+fn default_data_dir() -> Option<PathBuf> {
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let base = absolute("XDG_DATA_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local").join("share")))
+        .or_else(|| absolute("LOCALAPPDATA"))?;
+    Some(base.join("tidegate"))
+}

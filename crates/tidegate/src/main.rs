@@ -1,0 +1,23 @@
+//! The `tidegate` binary: raw configuration to checked configuration to wiring.
+
+mod cli;
+mod commands;
+mod config;
+mod failure;
+mod source;
+mod terminal;
+mod wiring;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    match cli::Cli::parse().run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            terminal::note(format_args!("tidegate: {failure}"));
+            failure.code()
+        }
+    }
+}
