@@ -1,5 +1,7 @@
 //! Bytes in, findings out. Knows nothing of sessions or policy.
 
+pub mod candidates;
 mod finding;
 
+pub use candidates::RuleDescription;
 pub use finding::{Confidence, Finding, FindingKind, RuleId};
