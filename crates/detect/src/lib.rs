@@ -2,6 +2,7 @@
 
 pub mod candidates;
 mod finding;
+pub mod secrets;
 
 pub use candidates::RuleDescription;
 pub use finding::{Confidence, Finding, FindingKind, RuleId};
