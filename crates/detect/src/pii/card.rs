@@ -12,8 +12,26 @@ pub(crate) static CREDIT_CARD: PiiRule = PiiRule::personal(
 );
 
 const WORDS: ContextWords = ContextWords(&[
-    "card", "credit", "debit", "visa", "mastercard", "amex", "american express", "discover", "maestro", "diners",
-    "jcb", "payment", "cc ", "cc:", "cc_", "pan ", "carte", "tarjeta", "karte", "kreditkarte",
+    "card",
+    "credit",
+    "debit",
+    "visa",
+    "mastercard",
+    "amex",
+    "american express",
+    "discover",
+    "maestro",
+    "diners",
+    "jcb",
+    "payment",
+    "cc ",
+    "cc:",
+    "cc_",
+    "pan ",
+    "carte",
+    "tarjeta",
+    "karte",
+    "kreditkarte",
 ]);
 
 /// Decides about one candidate.
@@ -38,13 +56,23 @@ pub(crate) fn check(text: &[u8], candidate: &Candidate<'_>, sink: &mut Sink<'_>)
     } else {
         return;
     };
-    let sure = if WORDS.near(text, &candidate.span) { 97 } else { sure };
+    let sure = if WORDS.near(text, &candidate.span) {
+        97
+    } else {
+        sure
+    };
     sink.push(&CREDIT_CARD, candidate.span.clone(), sure);
 }
 
 fn is_grouped_like_a_card(candidate: &Candidate<'_>) -> bool {
-    const USUAL: [&[usize]; 6] =
-        [&[4, 4, 4, 4], &[4, 6, 5], &[4, 6, 4], &[4, 4, 4, 4, 3], &[4, 4, 4, 3], &[4, 4, 5]];
+    const USUAL: [&[usize]; 6] = [
+        &[4, 4, 4, 4],
+        &[4, 6, 5],
+        &[4, 6, 4],
+        &[4, 4, 4, 4, 3],
+        &[4, 4, 4, 3],
+        &[4, 4, 5],
+    ];
     USUAL.iter().any(|lengths| candidate.is_grouped(lengths))
 }
 

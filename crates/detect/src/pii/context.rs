@@ -23,8 +23,15 @@ impl ContextWords {
 
     /// Whether one of the words stands in a part of the text.
     pub(crate) fn within(&self, text: &[u8], range: Range<usize>) -> bool {
-        let Some(window) = text.get(range.clone()) else { return false };
-        let mut previous = range.start.checked_sub(1).and_then(|at| text.get(at)).copied().unwrap_or(b' ');
+        let Some(window) = text.get(range.clone()) else {
+            return false;
+        };
+        let mut previous = range
+            .start
+            .checked_sub(1)
+            .and_then(|at| text.get(at))
+            .copied()
+            .unwrap_or(b' ');
         let mut rest = window;
         while let Some((&byte, tail)) = rest.split_first() {
             if starts_word(previous, byte) && self.0.iter().any(|word| starts_with(rest, word.as_bytes())) {
@@ -43,7 +50,8 @@ fn starts_word(previous: u8, byte: u8) -> bool {
 }
 
 fn starts_with(text: &[u8], word: &[u8]) -> bool {
-    text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+    text.get(..word.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]
@@ -61,7 +69,11 @@ mod tests {
             ("Social Security no. ", true),
             ("", false),
         ] {
-            assert_eq!(words.near(text.as_bytes(), &(text.len()..text.len())), expected, "{text}");
+            assert_eq!(
+                words.near(text.as_bytes(), &(text.len()..text.len())),
+                expected,
+                "{text}"
+            );
         }
     }
 }

@@ -12,7 +12,12 @@ pub(crate) static CRYPTO: PiiRule = PiiRule::personal(
 
 /// Decides about one whole word.
 pub(crate) fn check(text: &[u8], word: Range<usize>, sink: &mut Sink<'_>) {
-    let Some(written) = text.get(word.clone()).and_then(|bytes| std::str::from_utf8(bytes).ok()) else { return };
+    let Some(written) = text
+        .get(word.clone())
+        .and_then(|bytes| std::str::from_utf8(bytes).ok())
+    else {
+        return;
+    };
     let sure = match written.as_bytes() {
         [b'0', b'x', digits @ ..] if digits.len() == 40 && digits.iter().all(u8::is_ascii_hexdigit) => 80,
         [b'1' | b'3', ..] if (26..=35).contains(&written.len()) && is_base58check(written) => 98,
@@ -24,7 +29,10 @@ pub(crate) fn check(text: &[u8], word: Range<usize>, sink: &mut Sink<'_>) {
 
 fn is_base58check(written: &str) -> bool {
     let mut decoded = [0; 32];
-    bs58::decode(written).with_check(None).onto(&mut decoded).is_ok_and(|length| length == 21)
+    bs58::decode(written)
+        .with_check(None)
+        .onto(&mut decoded)
+        .is_ok_and(|length| length == 21)
 }
 
 fn is_bech32(written: &str) -> bool {

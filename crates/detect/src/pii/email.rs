@@ -13,19 +13,28 @@ const MAX_DOMAIN: usize = 253;
 
 /// Endings that follow an `@` in file names, units and package references, never in mail domains.
 const NOT_TOP_LEVEL: &[&str] = &[
-    "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "css", "scss", "js", "mjs", "ts", "tsx", "jsx", "json", "html",
-    "php", "py", "rb", "rs", "go", "java", "class", "jar", "xml", "yml", "yaml", "toml", "lock", "md", "txt", "pdf",
-    "service", "socket", "timer", "mount", "target", "slice", "local", "exe", "dll", "so",
+    "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "css", "scss", "js", "mjs", "ts", "tsx", "jsx",
+    "json", "html", "php", "py", "rb", "rs", "go", "java", "class", "jar", "xml", "yml", "yaml", "toml",
+    "lock", "md", "txt", "pdf", "service", "socket", "timer", "mount", "target", "slice", "local", "exe",
+    "dll", "so",
 ];
 
 /// Decides about the `@` at a place.
 pub(crate) fn check(text: &[u8], at: usize, sink: &mut Sink<'_>) {
-    let Some(end) = domain_end(text, at + 1) else { return };
-    let Some(start) = local_start(text, at) else { return };
+    let Some(end) = domain_end(text, at + 1) else {
+        return;
+    };
+    let Some(start) = local_start(text, at) else {
+        return;
+    };
     if is_userinfo(text, start) {
         return;
     }
-    let sure = if text.get(start..at) == Some(b"git") { 40 } else { 97 };
+    let sure = if text.get(start..at) == Some(b"git") {
+        40
+    } else {
+        97
+    };
     sink.push(&EMAIL, start..end, sure);
 }
 
@@ -39,17 +48,26 @@ fn local_start(text: &[u8], at: usize) -> Option<usize> {
         return None;
     }
     // In a JSON or source string the letter of an escape such as \n is not part of the address.
-    if start > 0 && text.get(start - 1) == Some(&b'\\') && matches!(text.get(start), Some(b'n' | b't' | b'r')) {
+    if start > 0 && text.get(start - 1) == Some(&b'\\') && matches!(text.get(start), Some(b'n' | b't' | b'r'))
+    {
         start += 1;
     }
     // Quotes, dots and dashes around an address are punctuation of the sentence.
-    while start < at && text.get(start).is_some_and(|byte| b".-'`*/=&?|{}!#$%^~+".contains(byte)) {
+    while start < at
+        && text
+            .get(start)
+            .is_some_and(|byte| b".-'`*/=&?|{}!#$%^~+".contains(byte))
+    {
         start += 1;
     }
     let local = text.get(start..at)?;
     let dots_ok = !local.ends_with(b".") && !local.windows(2).any(|pair| pair == b"..");
-    (!local.is_empty() && dots_ok && local.iter().any(|byte| byte.is_ascii_alphanumeric() || *byte >= 0x80))
-        .then_some(start)
+    (!local.is_empty()
+        && dots_ok
+        && local
+            .iter()
+            .any(|byte| byte.is_ascii_alphanumeric() || *byte >= 0x80))
+    .then_some(start)
 }
 
 fn is_local(byte: u8) -> bool {
@@ -87,18 +105,29 @@ fn is_label(byte: u8) -> bool {
 }
 
 fn is_top_level(label: &[u8]) -> bool {
-    let lettered = label.iter().all(|byte| byte.is_ascii_alphabetic() || *byte >= 0x80);
-    let encoded = label.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(b"xn--"));
+    let lettered = label
+        .iter()
+        .all(|byte| byte.is_ascii_alphabetic() || *byte >= 0x80);
+    let encoded = label
+        .get(..4)
+        .is_some_and(|start| start.eq_ignore_ascii_case(b"xn--"));
     label.len() >= 2
         && (lettered || encoded)
-        && !NOT_TOP_LEVEL.iter().any(|ending| label.eq_ignore_ascii_case(ending.as_bytes()))
+        && !NOT_TOP_LEVEL
+            .iter()
+            .any(|ending| label.eq_ignore_ascii_case(ending.as_bytes()))
 }
 
 /// Whether what looks like a local part is the password of a URL: `https://user:password@host`.
 fn is_userinfo(text: &[u8], start: usize) -> bool {
     let floor = start.saturating_sub(128);
-    let Some(before) = text.get(floor..start) else { return false };
-    let word = before.rsplit(|byte| byte.is_ascii_whitespace() || *byte == b'"').next().unwrap_or_default();
+    let Some(before) = text.get(floor..start) else {
+        return false;
+    };
+    let word = before
+        .rsplit(|byte| byte.is_ascii_whitespace() || *byte == b'"')
+        .next()
+        .unwrap_or_default();
     word.ends_with(b"://") || (word.ends_with(b":") && word.windows(3).any(|part| part == b"://"))
 }
 

@@ -10,24 +10,36 @@ use super::names::Names;
 use super::rule::{PiiRule, Sink};
 use crate::candidates::{Hit, Literal};
 
-pub(crate) static BIRTH_DATE: PiiRule =
-    PiiRule::personal("date-of-birth", "a date of birth", "a possible date after words such as born or dob");
-pub(crate) static PASSPORT: PiiRule =
-    PiiRule::personal("passport", "a passport number", "six to nine letters and digits after the word passport");
+pub(crate) static BIRTH_DATE: PiiRule = PiiRule::personal(
+    "date-of-birth",
+    "a date of birth",
+    "a possible date after words such as born or dob",
+);
+pub(crate) static PASSPORT: PiiRule = PiiRule::personal(
+    "passport",
+    "a passport number",
+    "six to nine letters and digits after the word passport",
+);
 pub(crate) static DRIVER_LICENCE: PiiRule = PiiRule::personal(
     "driver-license",
     "a driving licence number",
     "five to eighteen letters and digits after words for a driving licence",
 );
-pub(crate) static BANK_ACCOUNT: PiiRule =
-    PiiRule::personal("bank-account", "a bank account number", "six to seventeen digits after words for an account");
+pub(crate) static BANK_ACCOUNT: PiiRule = PiiRule::personal(
+    "bank-account",
+    "a bank account number",
+    "six to seventeen digits after words for an account",
+);
 pub(crate) static MEDICAL_RECORD: PiiRule = PiiRule::personal(
     "medical-record",
     "a medical record number",
     "letters and digits after words for a medical record",
 );
-pub(crate) static POSTAL_CODE: PiiRule =
-    PiiRule::personal("postal-code", "a postal code", "a code's shape after words such as zip or postcode");
+pub(crate) static POSTAL_CODE: PiiRule = PiiRule::personal(
+    "postal-code",
+    "a postal code",
+    "a code's shape after words such as zip or postcode",
+);
 
 #[derive(Clone, Copy)]
 enum Value {
@@ -182,13 +194,25 @@ const LABELS: &[(&str, Value)] = &[
 
 /// The literals of every label.
 pub(crate) fn literals() -> Vec<Literal> {
-    LABELS.iter().zip(0..).map(|((label, _), tag)| Literal::any_case(*label, tag)).collect()
+    LABELS
+        .iter()
+        .zip(0..)
+        .map(|((label, _), tag)| Literal::any_case(*label, tag))
+        .collect()
 }
 
 /// Decides about the value after a label.
 pub(crate) fn check(text: &[u8], hit: &Hit, names: &Names, sink: &mut Sink<'_>) {
-    let Some((_, value)) = LABELS.get(hit.tag as usize) else { return };
-    let before = hit.at.start.checked_sub(1).and_then(|at| text.get(at)).copied().unwrap_or(b' ');
+    let Some((_, value)) = LABELS.get(hit.tag as usize) else {
+        return;
+    };
+    let before = hit
+        .at
+        .start
+        .checked_sub(1)
+        .and_then(|at| text.get(at))
+        .copied()
+        .unwrap_or(b' ');
     let humped = before.is_ascii_lowercase() && text.get(hit.at.start).is_some_and(u8::is_ascii_uppercase);
     if before.is_ascii_alphabetic() && !humped {
         return;
@@ -218,7 +242,11 @@ fn check_title(text: &[u8], hit: &Hit, names: &Names, sink: &mut Sink<'_>) {
 
 fn check_signature(text: &[u8], end: usize, names: &Names, sink: &mut Sink<'_>) {
     let rest = text.get(end..).unwrap_or_default();
-    let break_length = rest.iter().take(6).take_while(|byte| matches!(byte, b' ' | b'\r' | b'\n')).count();
+    let break_length = rest
+        .iter()
+        .take(6)
+        .take_while(|byte| matches!(byte, b' ' | b'\r' | b'\n'))
+        .count();
     if rest.get(..break_length).is_some_and(|gap| gap.contains(&b'\n')) {
         let start = end + break_length;
         let line = line_end(text, start, 60);
@@ -227,17 +255,30 @@ fn check_signature(text: &[u8], end: usize, names: &Names, sink: &mut Sink<'_>) 
 }
 
 fn check_name_field(text: &[u8], end: usize, names: &Names, known: u8, unknown: u8, sink: &mut Sink<'_>) {
-    let Some(value) = field_value(text, end) else { return };
-    let percent = if names.starts_with_given(text, &value) { known } else { unknown };
+    let Some(value) = field_value(text, end) else {
+        return;
+    };
+    let percent = if names.starts_with_given(text, &value) {
+        known
+    } else {
+        unknown
+    };
     names.check_value(text, value, percent, sink);
 }
 
 fn check_address_field(text: &[u8], end: usize, sink: &mut Sink<'_>) {
-    let Some(value) = field_value(text, end) else { return };
+    let Some(value) = field_value(text, end) else {
+        return;
+    };
     let written = text.get(value.clone()).unwrap_or_default();
     let digits = written.iter().any(u8::is_ascii_digit);
-    let words = written.split(|byte| *byte == b' ').filter(|word| word.len() > 1).count();
-    let netlike = written.iter().any(|byte| matches!(byte, b'@' | b':' | b'=' | b'{' | b'<'));
+    let words = written
+        .split(|byte| *byte == b' ')
+        .filter(|word| word.len() > 1)
+        .count();
+    let netlike = written
+        .iter()
+        .any(|byte| matches!(byte, b'@' | b':' | b'=' | b'{' | b'<'));
     if digits && words >= 2 && !netlike && written.iter().any(u8::is_ascii_uppercase) {
         sink.push(&ADDRESS, value, 72);
     }
@@ -246,7 +287,11 @@ fn check_address_field(text: &[u8], end: usize, sink: &mut Sink<'_>) {
 /// The value of a field: after `:` or `=`, in quotes to the closing one, else to the end of the line or clause.
 fn field_value(text: &[u8], end: usize) -> Option<Range<usize>> {
     let rest = text.get(end..)?;
-    let gap = rest.iter().take(8).take_while(|byte| matches!(byte, b'"' | b'\'' | b'\\' | b' ' | b':' | b'=' | b'*')).count();
+    let gap = rest
+        .iter()
+        .take(8)
+        .take_while(|byte| matches!(byte, b'"' | b'\'' | b'\\' | b' ' | b':' | b'=' | b'*'))
+        .count();
     let between = rest.get(..gap)?;
     if !between.iter().any(|byte| matches!(byte, b':' | b'=')) {
         return None;
@@ -255,7 +300,11 @@ fn field_value(text: &[u8], end: usize) -> Option<Range<usize>> {
     let stop = match between.last() {
         Some(quote @ (b'"' | b'\'')) => {
             let quote = *quote;
-            let value = text.get(start..)?.iter().take(120).take_while(|byte| **byte != quote && **byte != b'\\' && **byte != b'\n');
+            let value = text
+                .get(start..)?
+                .iter()
+                .take(120)
+                .take_while(|byte| **byte != quote && **byte != b'\\' && **byte != b'\n');
             start + value.count()
         }
         _ => line_end(text, start, 120),
@@ -265,28 +314,43 @@ fn field_value(text: &[u8], end: usize) -> Option<Range<usize>> {
 
 fn line_end(text: &[u8], start: usize, longest: usize) -> usize {
     let rest = text.get(start..).unwrap_or_default();
-    let stops = |byte: &u8| matches!(byte, b'\n' | b'\r' | b',' | b';' | b'|' | b'(' | b'<' | b'"' | b'\t');
+    let stops = |byte: &u8| {
+        matches!(
+            byte,
+            b'\n' | b'\r' | b',' | b';' | b'|' | b'(' | b'<' | b'"' | b'\t'
+        )
+    };
     let length = rest.iter().take(longest).take_while(|byte| !stops(byte)).count();
     let line = rest.get(..length).unwrap_or_default();
-    start + line.trim_ascii_end().strip_suffix(b".").unwrap_or(line.trim_ascii_end()).len()
+    start
+        + line
+            .trim_ascii_end()
+            .strip_suffix(b".")
+            .unwrap_or(line.trim_ascii_end())
+            .len()
 }
 
 /// Where the value starts after a label: past punctuation and the small words that join the two.
 fn joined_value(text: &[u8], end: usize) -> Option<usize> {
     const JOINTS: [&[u8]; 14] = [
-        b"number", b"num", b"no", b"nr", b"is", b"was", b"are", b"id", b"code", b"of", b"the", b"on", b"am", b"my",
+        b"number", b"num", b"no", b"nr", b"is", b"was", b"are", b"id", b"code", b"of", b"the", b"on", b"am",
+        b"my",
     ];
     let mut at = end;
     let limit = end + 36;
     while at < limit {
         let byte = *text.get(at)?;
-        if matches!(byte, b' ' | b':' | b'=' | b'#' | b'"' | b'\'' | b'\\' | b'.' | b'(' | b'_' | b'-' | b'\n') {
+        if matches!(
+            byte,
+            b' ' | b':' | b'=' | b'#' | b'"' | b'\'' | b'\\' | b'.' | b'(' | b'_' | b'-' | b'\n'
+        ) {
             at += 1;
             continue;
         }
         let rest = text.get(at..)?;
         let joint = JOINTS.iter().find(|joint| {
-            rest.get(..joint.len()).is_some_and(|start| start.eq_ignore_ascii_case(joint))
+            rest.get(..joint.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(joint))
                 && !rest.get(joint.len()).is_some_and(u8::is_ascii_alphanumeric)
         });
         match joint {
@@ -302,7 +366,11 @@ fn code_end(text: &[u8], start: usize, separators: &[u8]) -> usize {
     let mut end = start;
     loop {
         let rest = text.get(end..).unwrap_or_default();
-        end += rest.iter().take(24).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        end += rest
+            .iter()
+            .take(24)
+            .take_while(|byte| byte.is_ascii_alphanumeric())
+            .count();
         let goes_on = text.get(end).is_some_and(|byte| separators.contains(byte))
             && text.get(end + 1).is_some_and(u8::is_ascii_digit)
             && end - start < 24;
@@ -321,7 +389,9 @@ fn check_document(
     least_digits: usize,
     sink: &mut Sink<'_>,
 ) {
-    let Some(start) = joined_value(text, end) else { return };
+    let Some(start) = joined_value(text, end) else {
+        return;
+    };
     let stop = code_end(text, start, b"-");
     let written = text.get(start..stop).unwrap_or_default();
     let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -333,11 +403,15 @@ fn check_document(
 }
 
 fn check_account(text: &[u8], end: usize, sink: &mut Sink<'_>) {
-    let Some(start) = joined_value(text, end) else { return };
+    let Some(start) = joined_value(text, end) else {
+        return;
+    };
     let stop = code_end(text, start, b"- ");
     let written = text.get(start..stop).unwrap_or_default();
     let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let solid = written.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b' '));
+    let solid = written
+        .iter()
+        .all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b' '));
     if solid && (6..=17).contains(&digits) {
         sink.push(&BANK_ACCOUNT, start..stop, 75);
     }
@@ -345,7 +419,9 @@ fn check_account(text: &[u8], end: usize, sink: &mut Sink<'_>) {
 
 fn check_record(text: &[u8], hit: &Hit, sink: &mut Sink<'_>) {
     let label = text.get(hit.at.clone()).unwrap_or_default();
-    let Some(mut start) = joined_value(text, hit.at.end) else { return };
+    let Some(mut start) = joined_value(text, hit.at.end) else {
+        return;
+    };
     // The label may be the first part of the number itself, as in MRN-12345.
     if label.eq_ignore_ascii_case(b"mrn") && text.get(hit.at.end) == Some(&b'-') {
         start = hit.at.start;
@@ -359,18 +435,27 @@ fn check_record(text: &[u8], hit: &Hit, sink: &mut Sink<'_>) {
 }
 
 fn check_postal_code(text: &[u8], end: usize, sink: &mut Sink<'_>) {
-    let Some(start) = joined_value(text, end) else { return };
+    let Some(start) = joined_value(text, end) else {
+        return;
+    };
     let stop = code_end(text, start, b"- ");
     let written = text.get(start..stop).unwrap_or_default();
     let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
-    if (3..=10).contains(&written.len()) && digits >= 2 && (4..=9).contains(&written.iter().filter(|byte| **byte != b' ').count()) {
+    if (3..=10).contains(&written.len())
+        && digits >= 2
+        && (4..=9).contains(&written.iter().filter(|byte| **byte != b' ').count())
+    {
         sink.push(&POSTAL_CODE, start..stop, 65);
     }
 }
 
 fn check_date(text: &[u8], end: usize, sink: &mut Sink<'_>) {
-    let Some(start) = joined_value(text, end) else { return };
-    let Some(stop) = numeric_date_end(text, start).or_else(|| worded_date_end(text, start)) else { return };
+    let Some(start) = joined_value(text, end) else {
+        return;
+    };
+    let Some(stop) = numeric_date_end(text, start).or_else(|| worded_date_end(text, start)) else {
+        return;
+    };
     sink.push(&BIRTH_DATE, start..stop, 85);
 }
 
@@ -387,7 +472,11 @@ fn numeric_date_end(text: &[u8], start: usize) -> Option<usize> {
             separator = Some(byte);
             at += 1;
         }
-        let digits = text.get(at..)?.iter().take(5).take_while(|byte| byte.is_ascii_digit());
+        let digits = text
+            .get(at..)?
+            .iter()
+            .take(5)
+            .take_while(|byte| byte.is_ascii_digit());
         let mut length = 0;
         for digit in digits {
             *part = *part * 10 + u32::from(*digit - b'0');
@@ -405,23 +494,36 @@ fn numeric_date_end(text: &[u8], start: usize) -> Option<usize> {
 
 /// `12 March 1990`, `March 12, 1990`.
 fn worded_date_end(text: &[u8], start: usize) -> Option<usize> {
-    const MONTHS: [&[u8]; 12] =
-        [b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec"];
+    const MONTHS: [&[u8]; 12] = [
+        b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec",
+    ];
     let mut at = start;
     let (mut month, mut year) = (false, None);
     for _ in 0..3 {
         let rest = text.get(at..)?;
-        let length = rest.iter().take(16).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        let length = rest
+            .iter()
+            .take(16)
+            .take_while(|byte| byte.is_ascii_alphanumeric())
+            .count();
         let word = rest.get(..length)?;
         if word.first().is_some_and(u8::is_ascii_digit) {
             if length == 4 {
                 year = Some(at + length);
             }
         } else {
-            month |= MONTHS.iter().any(|name| word.get(..3).is_some_and(|start| start.eq_ignore_ascii_case(name)));
+            month |= MONTHS.iter().any(|name| {
+                word.get(..3)
+                    .is_some_and(|start| start.eq_ignore_ascii_case(name))
+            });
         }
         at += length;
-        at += text.get(at..)?.iter().take(2).take_while(|byte| matches!(byte, b' ' | b',' | b'.')).count();
+        at += text
+            .get(at..)?
+            .iter()
+            .take(2)
+            .take_while(|byte| matches!(byte, b' ' | b',' | b'.'))
+            .count();
         if year.is_some() {
             break;
         }
@@ -438,7 +540,10 @@ mod tests {
         check("DOB: 1990-02-11.", &[("date-of-birth", "1990-02-11")]);
         check("born on 11 March 1990 in", &[("date-of-birth", "11 March 1990")]);
         check("passport number is XN1234567", &[("passport", "XN1234567")]);
-        check("driver's license number is F162823540116", &[("driver-license", "F162823540116")]);
+        check(
+            "driver's license number is F162823540116",
+            &[("driver-license", "F162823540116")],
+        );
         check("Account: 9406135368, x", &[("bank-account", "9406135368")]);
         check("(MRN: MRN-8951477)", &[("medical-record", "MRN-8951477")]);
         check("My zip code is 76400", &[("postal-code", "76400")]);
@@ -446,13 +551,22 @@ mod tests {
 
     #[test]
     fn names_and_addresses_in_fields() {
-        check(r#"{"guest_name": "Xyla Quorn"}"#, &[("person-name", "Xyla Quorn")]);
-        check(r#"{\"guestName\": \"Xyla Quorn\"}"#, &[("person-name", "Xyla Quorn")]);
+        check(
+            r#"{"guest_name": "Xyla Quorn"}"#,
+            &[("person-name", "Xyla Quorn")],
+        );
+        check(
+            r#"{\"guestName\": \"Xyla Quorn\"}"#,
+            &[("person-name", "Xyla Quorn")],
+        );
         check(r#"{"name": "Mary"}"#, &[("person-name", "Mary")]);
         check(r#"{"name": "Backup Job"}"#, &[]);
         check("My name is Rubija", &[("person-name", "Rubija")]);
         check("Contact Mr. Gonzalez at", &[("person-name", "Gonzalez")]);
         check("Best regards,\nXyla Quorn\n", &[("person-name", "Xyla Quorn")]);
-        check(r#"{"address": "5 Long Hollow, Springfield"}"#, &[("postal-address", "5 Long Hollow, Springfield")]);
+        check(
+            r#"{"address": "5 Long Hollow, Springfield"}"#,
+            &[("postal-address", "5 Long Hollow, Springfield")],
+        );
     }
 }

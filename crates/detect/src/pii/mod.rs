@@ -29,7 +29,11 @@ pub(crate) struct Pii {
 impl Pii {
     /// Prepares the rules; findings less sure than `least` are not reported.
     pub(crate) fn new(least: Confidence) -> Self {
-        Self { ids: ids::IdRules::new(), names: names::Names::new(), least }
+        Self {
+            ids: ids::IdRules::new(),
+            names: names::Names::new(),
+            least,
+        }
     }
 
     pub(crate) fn literals() -> Vec<Literal> {
@@ -55,7 +59,11 @@ impl Pii {
             &labelled::MEDICAL_RECORD,
             &labelled::POSTAL_CODE,
         ];
-        let mut rules: Vec<_> = fixed.into_iter().chain(ids::all().map(|id| &id.rule)).map(PiiRule::describe).collect();
+        let mut rules: Vec<_> = fixed
+            .into_iter()
+            .chain(ids::all().map(|id| &id.rule))
+            .map(PiiRule::describe)
+            .collect();
         rules.sort_by(|a, b| a.rule.cmp(&b.rule));
         rules.dedup_by(|later, earlier| later.rule == earlier.rule);
         rules
@@ -80,9 +88,19 @@ impl Pii {
     /// Decides about the number, or the word with digits, that starts with the digit at a place.
     pub(crate) fn at_digit(&self, text: &[u8], digit: usize, found: &mut Vec<Finding>) {
         let sink = &mut Sink::new(found, self.least);
-        let run = text.get(digit..).unwrap_or_default().iter().take(20).take_while(|byte| byte.is_ascii_digit()).count();
+        let run = text
+            .get(digit..)
+            .unwrap_or_default()
+            .iter()
+            .take(20)
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
         let after = text.get(digit + run).copied().unwrap_or(b'\n');
-        let before = digit.checked_sub(1).and_then(|at| text.get(at)).copied().unwrap_or(b'\n');
+        let before = digit
+            .checked_sub(1)
+            .and_then(|at| text.get(at))
+            .copied()
+            .unwrap_or(b'\n');
         if after == b'.' && run <= 3 {
             net::check_v4(text, digit, sink);
         }
@@ -99,18 +117,27 @@ impl Pii {
     }
 
     fn at_word(&self, text: &[u8], digit: usize, sink: &mut Sink<'_>) {
-        let Some(start) = token::word_start(text, digit) else { return };
+        let Some(start) = token::word_start(text, digit) else {
+            return;
+        };
         if token::continues_number(text, start) {
             return;
         }
         net::check_dashed_mac(text, start, sink);
-        let word = text.get(start..).unwrap_or_default().iter().take(92).take_while(|byte| byte.is_ascii_alphanumeric());
+        let word = text
+            .get(start..)
+            .unwrap_or_default()
+            .iter()
+            .take(92)
+            .take_while(|byte| byte.is_ascii_alphanumeric());
         let length = word.count();
         if (26..=90).contains(&length) {
             crypto::check(text, start..start + length, sink);
         }
         self.at_token(text, start, sink);
-        if start == digit && let Some(start) = token::short_word_before(text, start) {
+        if start == digit
+            && let Some(start) = token::short_word_before(text, start)
+        {
             self.at_token(text, start, sink);
         }
     }
@@ -133,17 +160,26 @@ pub(crate) mod tests {
     pub(crate) fn check(text: &str, expected: &[(&str, &str)]) {
         let detector = Detector::new(&DetectorConfig::default()).unwrap();
         let scan = detector.scan(text.as_bytes());
-        let found: Vec<_> =
-            scan.findings.iter().map(|finding| (finding.rule.as_str(), &text[finding.span.clone()])).collect();
+        let found: Vec<_> = scan
+            .findings
+            .iter()
+            .map(|finding| (finding.rule.as_str(), &text[finding.span.clone()]))
+            .collect();
         assert_eq!(found, expected, "{text}");
     }
 
     #[test]
     fn cards_and_accounts() {
-        check("my card 4012-8888-8888-1881.", &[("credit-card", "4012-8888-8888-1881")]);
+        check(
+            "my card 4012-8888-8888-1881.",
+            &[("credit-card", "4012-8888-8888-1881")],
+        );
         check("4012-8888-8888-1882", &[]);
         check("371449635398431", &[("credit-card", "371449635398431")]);
-        check("DE89 3704 0044 0532 0130 00 to", &[("iban", "DE89 3704 0044 0532 0130 00")]);
+        check(
+            "DE89 3704 0044 0532 0130 00 to",
+            &[("iban", "DE89 3704 0044 0532 0130 00")],
+        );
         check("GB82WEST12345698765432", &[("iban", "GB82WEST12345698765432")]);
         check("GB82WEST12345698765433", &[]);
     }
@@ -169,7 +205,10 @@ pub(crate) mod tests {
             check(text, &[(rule, text)]);
         }
         check("TCKN 10000000146", &[("tr-national-id", "10000000146")]);
-        check("SSN: 000-12-3456 or 536904399", &[("us-ssn", "000-12-3456"), ("us-ssn", "536904399")]);
+        check(
+            "SSN: 000-12-3456 or 536904399",
+            &[("us-ssn", "000-12-3456"), ("us-ssn", "536904399")],
+        );
         check("order 536904399, 123456789012, 1700000000123", &[]);
     }
 }

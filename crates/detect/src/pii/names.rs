@@ -24,15 +24,49 @@ const LONGEST_WORD: usize = 24;
 const MAX_WORDS: usize = 4;
 
 /// Words that stand between parts of a name without a capital.
-const PARTICLES: [&[u8]; 14] =
-    [b"de", b"da", b"do", b"dos", b"del", b"della", b"der", b"den", b"van", b"von", b"bin", b"al", b"el", b"la"];
+const PARTICLES: [&[u8]; 14] = [
+    b"de", b"da", b"do", b"dos", b"del", b"della", b"der", b"den", b"van", b"von", b"bin", b"al", b"el",
+    b"la",
+];
 
 /// Capitalised words that follow a name in headings and forms and are no part of it.
 const NEVER_NAMES: [&[u8]; 36] = [
-    b"street", b"road", b"avenue", b"lane", b"drive", b"university", b"college", b"school", b"hospital", b"inc", b"llc",
-    b"ltd", b"gmbh", b"corp", b"corporation", b"company", b"bank", b"group", b"foundation", b"institute", b"airport",
-    b"park", b"city", b"county", b"island", b"river", b"lake", b"hotel", b"center", b"centre", b"server", b"api",
-    b"the", b"and", b"day", b"award",
+    b"street",
+    b"road",
+    b"avenue",
+    b"lane",
+    b"drive",
+    b"university",
+    b"college",
+    b"school",
+    b"hospital",
+    b"inc",
+    b"llc",
+    b"ltd",
+    b"gmbh",
+    b"corp",
+    b"corporation",
+    b"company",
+    b"bank",
+    b"group",
+    b"foundation",
+    b"institute",
+    b"airport",
+    b"park",
+    b"city",
+    b"county",
+    b"island",
+    b"river",
+    b"lake",
+    b"hotel",
+    b"center",
+    b"centre",
+    b"server",
+    b"api",
+    b"the",
+    b"and",
+    b"day",
+    b"award",
 ];
 
 /// The dictionary.
@@ -67,11 +101,15 @@ impl Names {
     /// Decides about a capitalised word that starts at a place.
     pub(crate) fn check(&self, text: &[u8], start: usize, sink: &mut Sink<'_>) {
         let Some(first) = word(text, start) else { return };
-        let Some(evidence) = self.known(text, &first) else { return };
+        let Some(evidence) = self.known(text, &first) else {
+            return;
+        };
         if !evidence.given || follows_name(text, start, self) {
             return;
         }
-        let Some(next) = next_word(text, first.end) else { return };
+        let Some(next) = next_word(text, first.end) else {
+            return;
+        };
         let surname = self.known(text, &next);
         let percent = match surname {
             _ if is_never_name(text, &next) => return,
@@ -89,8 +127,14 @@ impl Names {
 
     /// Decides about the capitalised words after a title that ends at a place.
     pub(crate) fn check_titled(&self, text: &[u8], after: usize, percent: u8, sink: &mut Sink<'_>) {
-        let start = if text.get(after) == Some(&b' ') { after + 1 } else { after };
-        let Some(first) = word(text, start).filter(|first| first.len() > 1) else { return };
+        let start = if text.get(after) == Some(&b' ') {
+            after + 1
+        } else {
+            after
+        };
+        let Some(first) = word(text, start).filter(|first| first.len() > 1) else {
+            return;
+        };
         if !is_never_name(text, &first) {
             sink.push(&PERSON, start..self.name_end(text, first.end), percent);
         }
@@ -112,8 +156,13 @@ impl Names {
     fn name_end(&self, text: &[u8], from: usize) -> usize {
         let mut end = from;
         for _ in 2..MAX_WORDS {
-            let Some(next) = next_word(text, end).filter(|next| !is_never_name(text, next)) else { break };
-            if !self.known(text, &next).is_some_and(|known| known.surname && !known.ambiguous) {
+            let Some(next) = next_word(text, end).filter(|next| !is_never_name(text, next)) else {
+                break;
+            };
+            if !self
+                .known(text, &next)
+                .is_some_and(|known| known.surname && !known.ambiguous)
+            {
                 break;
             }
             end = next.end;
@@ -138,7 +187,11 @@ fn word(text: &[u8], start: usize) -> Option<Range<usize>> {
         return None;
     }
     let is_part = |byte: &u8| byte.is_ascii_alphabetic() || *byte >= 0x80 || matches!(byte, b'-' | b'\'');
-    let length = rest.iter().take(LONGEST_WORD + 1).take_while(|byte| is_part(byte)).count();
+    let length = rest
+        .iter()
+        .take(LONGEST_WORD + 1)
+        .take_while(|byte| is_part(byte))
+        .count();
     let mut written = rest.get(..length)?;
     while let [head @ .., b'-' | b'\''] = written {
         written = head;
@@ -146,9 +199,14 @@ fn word(text: &[u8], start: usize) -> Option<Range<usize>> {
     if let [head @ .., b'\'', b's'] = written {
         written = head;
     }
-    let small = written.iter().skip(1).filter(|byte| byte.is_ascii_lowercase() || **byte >= 0x80).count();
+    let small = written
+        .iter()
+        .skip(1)
+        .filter(|byte| byte.is_ascii_lowercase() || **byte >= 0x80)
+        .count();
     let initial = written.len() == 1;
-    (written.len() <= LONGEST_WORD && (initial || small > 0) && !is_glued(rest.get(length))).then_some(start..start + written.len())
+    (written.len() <= LONGEST_WORD && (initial || small > 0) && !is_glued(rest.get(length)))
+        .then_some(start..start + written.len())
 }
 
 /// Whether a word goes on into an identifier, a host name or an address.
@@ -183,18 +241,28 @@ fn next_word(text: &[u8], end: usize) -> Option<Range<usize>> {
 
 /// Whether the word before, after one space, is itself a given name: then the name was read from there.
 fn follows_name(text: &[u8], start: usize, names: &Names) -> bool {
-    let Some(end) = start.checked_sub(1).filter(|at| text.get(*at) == Some(&b' ')) else { return false };
+    let Some(end) = start.checked_sub(1).filter(|at| text.get(*at) == Some(&b' ')) else {
+        return false;
+    };
     let floor = end.saturating_sub(LONGEST_WORD);
     let before = text.get(floor..end).unwrap_or_default();
-    let length = before.iter().rev().take_while(|byte| byte.is_ascii_alphabetic() || **byte >= 0x80).count();
+    let length = before
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_alphabetic() || **byte >= 0x80)
+        .count();
     let previous = end - length..end;
     text.get(previous.start).is_some_and(u8::is_ascii_uppercase)
-        && names.known(text, &previous).is_some_and(|known| known.given && !known.ambiguous)
+        && names
+            .known(text, &previous)
+            .is_some_and(|known| known.given && !known.ambiguous)
 }
 
 fn is_never_name(text: &[u8], word: &Range<usize>) -> bool {
     let written = text.get(word.clone()).unwrap_or_default();
-    NEVER_NAMES.iter().any(|never| written.eq_ignore_ascii_case(never))
+    NEVER_NAMES
+        .iter()
+        .any(|never| written.eq_ignore_ascii_case(never))
 }
 
 fn is_name_shaped(value: &[u8]) -> bool {
@@ -202,8 +270,12 @@ fn is_name_shaped(value: &[u8]) -> bool {
     let mut count = 0;
     for word in words {
         count += 1;
-        let capital = word.first().is_some_and(|byte| byte.is_ascii_uppercase() || *byte >= 0xc3);
-        let letters = word.iter().all(|byte| byte.is_ascii_alphabetic() || *byte >= 0x80 || b"-'.,".contains(byte));
+        let capital = word
+            .first()
+            .is_some_and(|byte| byte.is_ascii_uppercase() || *byte >= 0xc3);
+        let letters = word
+            .iter()
+            .all(|byte| byte.is_ascii_alphabetic() || *byte >= 0x80 || b"-'.,".contains(byte));
         if !letters || !(capital || PARTICLES.contains(&word)) {
             return false;
         }
@@ -217,7 +289,10 @@ mod tests {
 
     #[test]
     fn names_in_text() {
-        check("[08:05] Kristina Lindberg logged in", &[("person-name", "Kristina Lindberg")]);
+        check(
+            "[08:05] Kristina Lindberg logged in",
+            &[("person-name", "Kristina Lindberg")],
+        );
         check("ask Mary Anne Smith today", &[("person-name", "Mary Anne Smith")]);
         check("by Vincent van Gogh.", &[("person-name", "Vincent van Gogh")]);
         check("John F. Kennedy's speech", &[("person-name", "John F. Kennedy")]);

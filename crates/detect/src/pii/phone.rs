@@ -18,24 +18,56 @@ pub(crate) static PHONE: PiiRule = PiiRule::personal(
 );
 
 const WORDS_BEFORE: ContextWords = ContextWords(&[
-    "phone", "tel", "call", "mobile", "cell", "fax", "contact", "dial", "sms", "whatsapp", "desk", "hotline",
-    "answering", "reach", "messages", "ring", "handy", "telefon", "téléphone", "movil", "móvil", "celular", "landline",
-    "text me", "extension", "office", "number is", "number to", "my number",
+    "phone",
+    "tel",
+    "call",
+    "mobile",
+    "cell",
+    "fax",
+    "contact",
+    "dial",
+    "sms",
+    "whatsapp",
+    "desk",
+    "hotline",
+    "answering",
+    "reach",
+    "messages",
+    "ring",
+    "handy",
+    "telefon",
+    "téléphone",
+    "movil",
+    "móvil",
+    "celular",
+    "landline",
+    "text me",
+    "extension",
+    "office",
+    "number is",
+    "number to",
+    "my number",
 ]);
-const WORDS_AFTER: ContextWords = ContextWords(&["office", "fax", "mobile", "cell", "home", "work", "desk", "tel"]);
+const WORDS_AFTER: ContextWords =
+    ContextWords(&["office", "fax", "mobile", "cell", "home", "work", "desk", "tel"]);
 const REACH_BEFORE: usize = 36;
 const REACH_AFTER: usize = 10;
 
 /// Decides about a number whose first digit stands at a place.
 pub(crate) fn check(text: &[u8], digit: usize, sink: &mut Sink<'_>) {
-    let Some(written) = read::number(text, digit) else { return };
+    let Some(written) = read::number(text, digit) else {
+        return;
+    };
     let sure = sureness(&written);
     if sure >= 90 || !sink.wants(80) {
         sink.push(&PHONE, written.span, sure);
         return;
     }
     let named = WORDS_BEFORE.before(text, written.span.start, REACH_BEFORE)
-        || WORDS_AFTER.within(text, written.span.end..(written.span.end + REACH_AFTER).min(text.len()));
+        || WORDS_AFTER.within(
+            text,
+            written.span.end..(written.span.end + REACH_AFTER).min(text.len()),
+        );
     let sure = if named && sure > 0 { sure.max(80) } else { sure };
     sink.push(&PHONE, written.span, sure);
 }
@@ -93,13 +125,28 @@ mod tests {
     #[test]
     fn numbers_as_people_write_them() {
         for number in [
-            "+1 (416) 555-0132", "+44 (20) 7123 4567", "+49 30 1234567", "+33 1 42 68 53 00", "+41 (0)96 471 07 95",
-            "905-674-3793", "(415)555-0132", "(415) 555-0132", "930.167.3943", "01.84.17.61.18", "0490 75 40 81",
-            "+91 4155550132", "001-253-366-9781", "(898)666-3621x0135", "+5511984565666",
+            "+1 (416) 555-0132",
+            "+44 (20) 7123 4567",
+            "+49 30 1234567",
+            "+33 1 42 68 53 00",
+            "+41 (0)96 471 07 95",
+            "905-674-3793",
+            "(415)555-0132",
+            "(415) 555-0132",
+            "930.167.3943",
+            "01.84.17.61.18",
+            "0490 75 40 81",
+            "+91 4155550132",
+            "001-253-366-9781",
+            "(898)666-3621x0135",
+            "+5511984565666",
         ] {
             check(&format!("x {number}, y"), &[("phone", number)]);
         }
-        check("They're not answering at 71-33-52-22", &[("phone", "71-33-52-22")]);
+        check(
+            "They're not answering at 71-33-52-22",
+            &[("phone", "71-33-52-22")],
+        );
         check("Phone: 3660170548", &[("phone", "3660170548")]);
         check("call me on 450 0840?", &[("phone", "450 0840")]);
     }

@@ -21,7 +21,13 @@ impl PiiRule {
         looks_for: &'static str,
         verified_by: &'static str,
     ) -> Self {
-        Self { id, kind: FindingKind::Pii, class: Class::Pii, looks_for, verified_by }
+        Self {
+            id,
+            kind: FindingKind::Pii,
+            class: Class::Pii,
+            looks_for,
+            verified_by,
+        }
     }
 
     pub(crate) const fn internal(
@@ -29,7 +35,13 @@ impl PiiRule {
         looks_for: &'static str,
         verified_by: &'static str,
     ) -> Self {
-        Self { id, kind: FindingKind::InternalIp, class: Class::Internal, looks_for, verified_by }
+        Self {
+            id,
+            kind: FindingKind::InternalIp,
+            class: Class::Internal,
+            looks_for,
+            verified_by,
+        }
     }
 
     pub(crate) fn describe(&self) -> RuleDescription {

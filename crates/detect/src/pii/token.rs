@@ -43,8 +43,14 @@ impl Token {
     /// Reads the token that starts at a place.
     pub(crate) fn read(text: &[u8], start: usize) -> Self {
         let groups = [Group::default(); MAX_GROUPS];
-        let mut token =
-            Self { chars: [0; MAX_CHARS], len: 0, letters: 0, start, groups, group_count: 0 };
+        let mut token = Self {
+            chars: [0; MAX_CHARS],
+            len: 0,
+            letters: 0,
+            start,
+            groups,
+            group_count: 0,
+        };
         let (mut at, mut separator) = (start, 0);
         while let Some(end) = token.take_group(text, at) {
             let next = text.get(end).copied().filter(|byte| is_separator(*byte));
@@ -52,8 +58,15 @@ impl Token {
             let glued = goes_on
                 && matches!(next, Some(b'-' | b'.'))
                 && text.get(end + 1).is_some_and(u8::is_ascii_digit);
-            let Some(group) = token.groups.get_mut(token.group_count) else { break };
-            *group = Group { chars_end: token.len, text_end: end, separator, may_end: !glued };
+            let Some(group) = token.groups.get_mut(token.group_count) else {
+                break;
+            };
+            *group = Group {
+                chars_end: token.len,
+                text_end: end,
+                separator,
+                may_end: !glued,
+            };
             token.group_count += 1;
             if !goes_on {
                 break;
@@ -83,14 +96,18 @@ impl Token {
     /// Every run of groups from the first on that may stand by itself.
     pub(crate) fn candidates(&self) -> impl Iterator<Item = Candidate<'_>> {
         let groups = self.groups.get(..self.group_count).unwrap_or_default();
-        groups.iter().enumerate().filter(|(_, group)| group.may_end).filter_map(|(last, group)| {
-            Some(Candidate {
-                chars: self.chars.get(..group.chars_end)?,
-                letters: self.letters & ((1 << group.chars_end) - 1),
-                span: self.start..group.text_end,
-                groups: groups.get(..=last)?,
+        groups
+            .iter()
+            .enumerate()
+            .filter(|(_, group)| group.may_end)
+            .filter_map(|(last, group)| {
+                Some(Candidate {
+                    chars: self.chars.get(..group.chars_end)?,
+                    letters: self.letters & ((1 << group.chars_end) - 1),
+                    span: self.start..group.text_end,
+                    groups: groups.get(..=last)?,
+                })
             })
-        })
     }
 }
 
@@ -108,7 +125,10 @@ impl Candidate<'_> {
     /// The length of each group.
     pub(crate) fn group_lengths(&self) -> impl Iterator<Item = usize> {
         let starts = std::iter::once(0).chain(self.groups.iter().map(|group| group.chars_end));
-        self.groups.iter().zip(starts).map(|(group, start)| group.chars_end - start)
+        self.groups
+            .iter()
+            .zip(starts)
+            .map(|(group, start)| group.chars_end - start)
     }
 
     /// Whether the same separator stands between all groups.
@@ -150,7 +170,9 @@ pub(crate) fn word_start(text: &[u8], digit: usize) -> Option<usize> {
 
 /// Whether the bytes before a place are a digit and a separator that binds.
 pub(crate) fn continues_number(text: &[u8], start: usize) -> bool {
-    let Some(before) = start.checked_sub(2) else { return false };
+    let Some(before) = start.checked_sub(2) else {
+        return false;
+    };
     match text.get(before..start) {
         Some([digit, b'-' | b'.']) => digit.is_ascii_digit(),
         _ => false,
@@ -183,7 +205,10 @@ mod tests {
 
     fn check(text: &str, expected: &[&str]) {
         let token = Token::read(text.as_bytes(), 0);
-        let spans: Vec<_> = token.candidates().map(|candidate| &text[candidate.span]).collect();
+        let spans: Vec<_> = token
+            .candidates()
+            .map(|candidate| &text[candidate.span])
+            .collect();
         assert_eq!(spans, expected, "{text}");
     }
 

@@ -41,19 +41,33 @@ impl LiteralSet {
     pub(crate) fn new(families: &[Vec<Literal>]) -> Self {
         let mut literals = Vec::new();
         for (family, registered) in families.iter().enumerate() {
-            for literal in registered.iter().filter(|literal| literal.bytes.len() >= MIN_LITERAL) {
+            for literal in registered
+                .iter()
+                .filter(|literal| literal.bytes.len() >= MIN_LITERAL)
+            {
                 let bytes = literal.bytes.clone().into_boxed_slice();
-                literals.push(Registered { bytes, case: literal.case, family, tag: literal.tag });
+                literals.push(Registered {
+                    bytes,
+                    case: literal.case,
+                    family,
+                    tag: literal.tag,
+                });
             }
         }
         let four = GramTable::new(4, &literals);
         let three = GramTable::new(3, &literals);
-        Self { literals, four, three }
+        Self {
+            literals,
+            four,
+            three,
+        }
     }
 
     /// Reports every literal whose representative bytes start in `block`, which is a part of `text`.
     pub(crate) fn find(&self, text: &[u8], block: Range<usize>, hits: &mut Vec<LiteralHit>) {
-        let Some(part) = text.get(block.clone()) else { return };
+        let Some(part) = text.get(block.clone()) else {
+            return;
+        };
         let (chunks, rest) = part.as_chunks::<8>();
         let mut following = chunks.iter().skip(1);
         let mut at = block.start;
@@ -136,7 +150,11 @@ impl LiteralSet {
         while possible != 0 {
             let k = possible.trailing_zeros();
             possible &= possible - 1;
-            let gram = if k < 4 { low >> (8 * k) } else { high >> (8 * (k - 4)) } as u32;
+            let gram = if k < 4 {
+                low >> (8 * k)
+            } else {
+                high >> (8 * (k - 4))
+            } as u32;
             for (table, gram) in [(&self.four, gram), (&self.three, gram & 0x00ff_ffff)] {
                 for entry in table.entries(gram) {
                     self.confirm(text, at + k as usize, entry, hits);
@@ -146,11 +164,19 @@ impl LiteralSet {
     }
 
     fn confirm(&self, text: &[u8], gram_at: usize, entry: &Entry, hits: &mut Vec<LiteralHit>) {
-        let Some(start) = gram_at.checked_sub(entry.offset) else { return };
-        let Some(literal) = self.literals.get(entry.literal) else { return };
+        let Some(start) = gram_at.checked_sub(entry.offset) else {
+            return;
+        };
+        let Some(literal) = self.literals.get(entry.literal) else {
+            return;
+        };
         if literal.stands_at(text, start) {
             let at = start..start + literal.bytes.len();
-            hits.push(LiteralHit { family: literal.family, tag: literal.tag, at });
+            hits.push(LiteralHit {
+                family: literal.family,
+                tag: literal.tag,
+                at,
+            });
         }
     }
 }
@@ -163,7 +189,9 @@ fn grams(now: u64, next: u64) -> (u64, u64) {
 
 impl Registered {
     fn stands_at(&self, text: &[u8], start: usize) -> bool {
-        let Some(place) = text.get(start..start + self.bytes.len()) else { return false };
+        let Some(place) = text.get(start..start + self.bytes.len()) else {
+            return false;
+        };
         match self.case {
             Case::Exact => *place == *self.bytes,
             Case::Ignore => place.eq_ignore_ascii_case(&self.bytes),
@@ -186,7 +214,10 @@ struct GramTable {
 }
 
 impl GramTable {
-    #[expect(clippy::cast_possible_truncation, reason = "there are far fewer than 2^32 literals")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "there are far fewer than 2^32 literals"
+    )]
     fn new(width: usize, literals: &[Registered]) -> Self {
         let mut entries: Vec<Entry> = literals
             .iter()
@@ -194,7 +225,11 @@ impl GramTable {
             .filter(|(_, literal)| literal.bytes.len().min(4) == width)
             .map(|(index, literal)| {
                 let (offset, gram) = rarest(&literal.bytes, width);
-                Entry { gram, offset, literal: index }
+                Entry {
+                    gram,
+                    offset,
+                    literal: index,
+                }
             })
             .collect();
         entries.sort_by_key(|entry| (slot(entry.gram), entry.gram));
@@ -208,11 +243,18 @@ impl GramTable {
         let starts = (0..=SLOTS)
             .map(|wanted| entries.partition_point(|entry| slot(entry.gram) < wanted) as u32)
             .collect();
-        Self { filter, entries, starts }
+        Self {
+            filter,
+            entries,
+            starts,
+        }
     }
 
     #[inline(always)]
-    #[expect(clippy::indexing_slicing, reason = "a slot has FILTER_BITS bits, the table one bit for each")]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a slot has FILTER_BITS bits, the table one bit for each"
+    )]
     fn bit(&self, gram: u32) -> u32 {
         let slot = slot(gram);
         ((self.filter[slot / 64] >> (slot % 64)) & 1) as u32
@@ -222,7 +264,11 @@ impl GramTable {
         let slot = slot(gram);
         let start = self.starts.get(slot).map_or(0, |at| *at as usize);
         let end = self.starts.get(slot + 1).map_or(start, |at| *at as usize);
-        self.entries.get(start..end).unwrap_or_default().iter().filter(move |entry| entry.gram == gram)
+        self.entries
+            .get(start..end)
+            .unwrap_or_default()
+            .iter()
+            .filter(move |entry| entry.gram == gram)
     }
 }
 
@@ -237,7 +283,10 @@ fn rarest(bytes: &[u8], width: usize) -> (usize, u32) {
     for (offset, window) in bytes.windows(width).enumerate() {
         let common: u32 = window.iter().map(|byte| commonness(*byte)).sum();
         if common < best.2 {
-            let gram = window.iter().rev().fold(0, |gram, byte| (gram << 8) | u32::from(*byte | 0x20));
+            let gram = window
+                .iter()
+                .rev()
+                .fold(0, |gram, byte| (gram << 8) | u32::from(*byte | 0x20));
             best = (offset, gram, common);
         }
     }
@@ -276,7 +325,10 @@ mod tests {
         for start in (0..text.len()).step_by(block) {
             set.find(text, start..(start + block).min(text.len()), &mut hits);
         }
-        let mut all: Vec<_> = hits.into_iter().map(|hit| (hit.family, hit.tag, hit.at)).collect();
+        let mut all: Vec<_> = hits
+            .into_iter()
+            .map(|hit| (hit.family, hit.tag, hit.at))
+            .collect();
         all.sort_by_key(|(family, tag, at)| (at.start, *family, *tag));
         all
     }

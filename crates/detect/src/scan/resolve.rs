@@ -19,7 +19,11 @@ pub(crate) struct Resolver {
 impl Resolver {
     /// Takes the next finding; they must come sorted by start. Gives back the cluster before it if that is complete.
     pub(crate) fn push(&mut self, finding: Finding) -> Option<Finding> {
-        let done = if finding.span.start >= self.end { self.finish() } else { None };
+        let done = if finding.span.start >= self.end {
+            self.finish()
+        } else {
+            None
+        };
         self.end = self.end.max(finding.span.end);
         self.cluster.push(finding);
         done
@@ -50,7 +54,11 @@ pub(crate) fn resolve(mut raw: Vec<Finding>) -> Vec<Finding> {
 
 /// By start; the rest only makes the order complete.
 pub(crate) fn by_place(a: &Finding, b: &Finding) -> Ordering {
-    a.span.start.cmp(&b.span.start).then_with(|| b.span.end.cmp(&a.span.end)).then_with(|| a.rule.cmp(&b.rule))
+    a.span
+        .start
+        .cmp(&b.span.start)
+        .then_with(|| b.span.end.cmp(&a.span.end))
+        .then_with(|| a.rule.cmp(&b.rule))
 }
 
 fn by_strength(a: &Finding, b: &Finding) -> Ordering {
@@ -65,9 +73,7 @@ fn by_strength(a: &Finding, b: &Finding) -> Ordering {
 
 fn by_containment(a: &Finding, b: &Finding) -> Ordering {
     let contains = |outer: &Finding, inner: &Finding| {
-        outer.span.start <= inner.span.start
-            && inner.span.end <= outer.span.end
-            && outer.span != inner.span
+        outer.span.start <= inner.span.start && inner.span.end <= outer.span.end && outer.span != inner.span
     };
     contains(a, b).cmp(&contains(b, a))
 }
@@ -91,8 +97,10 @@ mod tests {
 
     fn check(raw: &[(u8, usize, usize, u8)], expected: &[(u8, usize, usize)]) {
         let resolved = resolve(raw.iter().copied().map(finding).collect());
-        let short: Vec<_> =
-            resolved.iter().map(|found| (found.class.rank(), found.span.start, found.span.end)).collect();
+        let short: Vec<_> = resolved
+            .iter()
+            .map(|found| (found.class.rank(), found.span.start, found.span.end))
+            .collect();
         assert_eq!(short, expected, "{raw:?}");
     }
 
@@ -101,7 +109,10 @@ mod tests {
         check(&[(3, 0, 5, 80), (3, 5, 5, 80)], &[(3, 0, 5), (3, 5, 10)]);
         check(&[(3, 0, 6, 80), (4, 5, 5, 50)], &[(4, 0, 10)]);
         check(&[(3, 0, 20, 60), (3, 5, 5, 99)], &[(3, 0, 20)]);
-        check(&[(1, 3, 4, 90), (3, 0, 10, 90), (1, 12, 2, 90)], &[(3, 0, 10), (1, 12, 14)]);
+        check(
+            &[(1, 3, 4, 90), (3, 0, 10, 90), (1, 12, 2, 90)],
+            &[(3, 0, 10), (1, 12, 14)],
+        );
     }
 
     proptest! {

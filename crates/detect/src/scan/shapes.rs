@@ -26,8 +26,15 @@ impl Shapes {
         self.capitals.clear();
         self.ats.clear();
         self.colons.clear();
-        let Some(part) = text.get(block.clone()) else { return };
-        let before = block.start.checked_sub(1).and_then(|at| text.get(at)).copied().unwrap_or(0);
+        let Some(part) = text.get(block.clone()) else {
+            return;
+        };
+        let before = block
+            .start
+            .checked_sub(1)
+            .and_then(|at| text.get(at))
+            .copied()
+            .unwrap_or(0);
         let mut carry = Carry::after(before);
         let mut at = block.start;
         let (chunks, rest) = part.as_chunks::<8>();
@@ -54,7 +61,11 @@ impl Shapes {
         push(&mut self.capitals, at, upper & !((word << 8) | carry.word));
         push(&mut self.ats, at, between(bytes, b'@', b'@'));
         push(&mut self.colons, at, colon & ((colon << 8) | carry.colon));
-        *carry = Carry { digit: digit >> 56, word: word >> 56, colon: colon >> 56 };
+        *carry = Carry {
+            digit: digit >> 56,
+            word: word >> 56,
+            colon: colon >> 56,
+        };
     }
 }
 

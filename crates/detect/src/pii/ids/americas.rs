@@ -5,8 +5,15 @@ use super::checks::{at, digit, is_monotone, luhn, number, weighted};
 use crate::pii::context::ContextWords;
 use crate::pii::rule::PiiRule;
 
-const SSN_WORDS: ContextWords =
-    ContextWords(&["ssn", "social security", "social sec", "soc sec", "ss#", "ssns", "ss number"]);
+const SSN_WORDS: ContextWords = ContextWords(&[
+    "ssn",
+    "social security",
+    "social sec",
+    "soc sec",
+    "ss#",
+    "ssns",
+    "ss number",
+]);
 const ITIN_WORDS: ContextWords = ContextWords(&["itin", "taxpayer", "tax id", "tin", "individual tax"]);
 
 pub(super) static RULES: &[IdRule] = &[
@@ -195,8 +202,10 @@ fn dea(chars: &[u8]) -> bool {
 
 fn cpf(chars: &[u8]) -> bool {
     let check = |count: u32| {
-        let sum: u32 =
-            (0..count).zip(chars).map(|(index, byte)| digit(*byte) * (count + 1 - index)).sum();
+        let sum: u32 = (0..count)
+            .zip(chars)
+            .map(|(index, byte)| digit(*byte) * (count + 1 - index))
+            .sum();
         (sum * 10 % 11) % 10
     };
     !is_monotone(chars) && check(9) == digit(at(chars, 9)) && check(10) == digit(at(chars, 10))
@@ -209,7 +218,11 @@ fn curp(chars: &[u8]) -> bool {
         b'A'..=b'N' => u32::from(byte - b'A') + 10,
         _ => u32::from(byte.saturating_sub(b'A')) + 11,
     };
-    let sum: u32 = chars.iter().zip(0..17).map(|(byte, index)| value(*byte) * (18 - index)).sum();
+    let sum: u32 = chars
+        .iter()
+        .zip(0..17)
+        .map(|(byte, index)| value(*byte) * (18 - index))
+        .sum();
     super::checks::is_date(number(chars, 6..8), number(chars, 8..10))
         && matches!(at(chars, 10), b'H' | b'M' | b'X')
         && (10 - sum % 10) % 10 == digit(at(chars, 17))

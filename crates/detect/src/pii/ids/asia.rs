@@ -14,7 +14,9 @@ pub(super) static RULES: &[IdRule] = &[
         ),
         shape: "999999999999",
         groupings: &[&[4, 4, 4]],
-        holds: |chars| at(chars, 0) >= b'2' && !is_monotone(chars) && !is_palindrome(chars) && verhoeff(chars),
+        holds: |chars| {
+            at(chars, 0) >= b'2' && !is_monotone(chars) && !is_palindrome(chars) && verhoeff(chars)
+        },
         bare: 35,
         grouped: 75,
         named: 95,
@@ -122,7 +124,9 @@ pub(super) static RULES: &[IdRule] = &[
         ),
         shape: "9999999999999",
         groupings: &[&[6, 7]],
-        holds: |chars| is_date(number(chars, 2..4), number(chars, 4..6)) && matches!(at(chars, 6), b'1'..=b'4'),
+        holds: |chars| {
+            is_date(number(chars, 2..4), number(chars, 4..6)) && matches!(at(chars, 6), b'1'..=b'4')
+        },
         bare: 35,
         grouped: 80,
         named: 95,
@@ -136,7 +140,9 @@ pub(super) static RULES: &[IdRule] = &[
         ),
         shape: "9999999999999",
         groupings: &[&[6, 7]],
-        holds: |chars| is_date(number(chars, 2..4), number(chars, 4..6)) && matches!(at(chars, 6), b'5'..=b'8'),
+        holds: |chars| {
+            is_date(number(chars, 2..4), number(chars, 4..6)) && matches!(at(chars, 6), b'5'..=b'8')
+        },
         bare: 35,
         grouped: 80,
         named: 95,
@@ -185,11 +191,7 @@ pub(super) static RULES: &[IdRule] = &[
         words: ContextWords(&["thai", "tnin", "national id", "เลข", "บัตร"]),
     },
     IdRule {
-        rule: PiiRule::personal(
-            "tr-national-id",
-            "a Turkish identity number",
-            "both check digits",
-        ),
+        rule: PiiRule::personal("tr-national-id", "a Turkish identity number", "both check digits"),
         shape: "99999999999",
         groupings: &[],
         holds: turkish,
@@ -212,8 +214,18 @@ pub(super) static RULES: &[IdRule] = &[
         named: 85,
         words: ContextWords(&["nin", "nigeria", "nimc", "national identification"]),
     },
-    IdRule { rule: philippine_tin(), shape: "999999999", groupings: &[&[3, 3, 3]], ..PHILIPPINE },
-    IdRule { rule: philippine_tin(), shape: "999999999999", groupings: &[&[3, 3, 3, 3]], ..PHILIPPINE },
+    IdRule {
+        rule: philippine_tin(),
+        shape: "999999999",
+        groupings: &[&[3, 3, 3]],
+        ..PHILIPPINE
+    },
+    IdRule {
+        rule: philippine_tin(),
+        shape: "999999999999",
+        groupings: &[&[3, 3, 3, 3]],
+        ..PHILIPPINE
+    },
     IdRule {
         rule: PiiRule::personal(
             "cn-resident-id",
@@ -237,7 +249,9 @@ pub(super) static RULES: &[IdRule] = &[
         shape: "9999999999999",
         groupings: &[&[6, 4, 3], &[6, 4, 2, 1]],
         holds: |chars| {
-            is_date(number(chars, 2..4), number(chars, 4..6)) && matches!(at(chars, 10), b'0' | b'1') && luhn(chars)
+            is_date(number(chars, 2..4), number(chars, 4..6))
+                && matches!(at(chars, 10), b'0' | b'1')
+                && luhn(chars)
         },
         bare: 45,
         grouped: 85,
@@ -252,7 +266,8 @@ const PHILIPPINE: IdRule = IdRule {
     groupings: &[],
     holds: |chars| {
         number(chars, 0..9) != 0
-            && weighted(chars.get(..8).unwrap_or_default(), &[9, 8, 7, 6, 5, 4, 3, 2]) % 11 == digit(at(chars, 8))
+            && weighted(chars.get(..8).unwrap_or_default(), &[9, 8, 7, 6, 5, 4, 3, 2]) % 11
+                == digit(at(chars, 8))
     },
     bare: 10,
     grouped: 50,
@@ -261,7 +276,11 @@ const PHILIPPINE: IdRule = IdRule {
 };
 
 const fn philippine_tin() -> PiiRule {
-    PiiRule::personal("ph-tin", "a Philippine taxpayer number", "its check digit, and its name nearby")
+    PiiRule::personal(
+        "ph-tin",
+        "a Philippine taxpayer number",
+        "its check digit, and its name nearby",
+    )
 }
 
 const fn indian_vehicle(shape: &'static str, bare: u8) -> IdRule {
@@ -273,7 +292,11 @@ const fn indian_vehicle(shape: &'static str, bare: u8) -> IdRule {
         ),
         shape,
         groupings: &[&[2, 2, 2, 4], &[4, 2, 4], &[2, 2, 1, 4]],
-        holds: |chars| chars.get(..2).is_some_and(|state| INDIAN_STATES.contains(&[at(state, 0), at(state, 1)])),
+        holds: |chars| {
+            chars
+                .get(..2)
+                .is_some_and(|state| INDIAN_STATES.contains(&[at(state, 0), at(state, 1)]))
+        },
         bare,
         grouped: 75,
         named: 90,
@@ -314,7 +337,10 @@ fn korean_business(chars: &[u8]) -> bool {
 }
 
 fn thai(chars: &[u8]) -> bool {
-    let sum = weighted(chars.get(..12).unwrap_or_default(), &[13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);
+    let sum = weighted(
+        chars.get(..12).unwrap_or_default(),
+        &[13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2],
+    );
     let province = number(chars, 1..3);
     matches!(at(chars, 0), b'1'..=b'8')
         && (10..=96).contains(&province)
@@ -325,7 +351,10 @@ fn thai(chars: &[u8]) -> bool {
 fn turkish(chars: &[u8]) -> bool {
     let sum_of = |indices: [usize; 5]| indices.iter().map(|index| digit(at(chars, *index))).sum::<u32>();
     let odd = sum_of([0, 2, 4, 6, 8]);
-    let even = [1, 3, 5, 7].iter().map(|index| digit(at(chars, *index))).sum::<u32>();
+    let even = [1, 3, 5, 7]
+        .iter()
+        .map(|index| digit(at(chars, *index)))
+        .sum::<u32>();
     let tenth = (odd * 7 + 100 - even) % 10;
     let eleventh = (odd + even + tenth) % 10;
     at(chars, 0) != b'0' && tenth == digit(at(chars, 9)) && eleventh == digit(at(chars, 10))

@@ -2,7 +2,11 @@
 
 /// The value of a digit; letters count as 0, which the shapes exclude.
 pub(crate) fn digit(byte: u8) -> u32 {
-    if byte.is_ascii_digit() { u32::from(byte - b'0') } else { 0 }
+    if byte.is_ascii_digit() {
+        u32::from(byte - b'0')
+    } else {
+        0
+    }
 }
 
 /// The value of a character where `A` is 10 and `Z` is 35.
@@ -16,7 +20,11 @@ pub(crate) fn base36(byte: u8) -> u32 {
 
 /// A part of the characters as a number; 0 when out of range.
 pub(crate) fn number(chars: &[u8], range: std::ops::Range<usize>) -> u32 {
-    chars.get(range).unwrap_or_default().iter().fold(0, |value, byte| value * 10 + digit(*byte))
+    chars
+        .get(range)
+        .unwrap_or_default()
+        .iter()
+        .fold(0, |value, byte| value * 10 + digit(*byte))
 }
 
 /// One character; 0 when out of range.
@@ -40,12 +48,18 @@ pub(crate) fn luhn(chars: &[u8]) -> bool {
 
 /// The sum of digits by weight.
 pub(crate) fn weighted(chars: &[u8], weights: &[u32]) -> u32 {
-    chars.iter().zip(weights).map(|(byte, weight)| digit(*byte) * weight).sum()
+    chars
+        .iter()
+        .zip(weights)
+        .map(|(byte, weight)| digit(*byte) * weight)
+        .sum()
 }
 
 /// ISO 7064 MOD 11,10 over all digits.
 pub(crate) fn mod_11_10(chars: &[u8]) -> bool {
-    let Some((check, body)) = chars.split_last() else { return false };
+    let Some((check, body)) = chars.split_last() else {
+        return false;
+    };
     let mut product = 10;
     for byte in body {
         let sum = match (digit(*byte) + product) % 10 {
@@ -61,7 +75,11 @@ pub(crate) fn mod_11_10(chars: &[u8]) -> bool {
 pub(crate) fn mod_97(chars: impl Iterator<Item = u8>) -> u32 {
     chars.fold(0, |rest, byte| {
         let value = base36(byte);
-        if value < 10 { (rest * 10 + value) % 97 } else { (rest * 100 + value) % 97 }
+        if value < 10 {
+            (rest * 10 + value) % 97
+        } else {
+            (rest * 100 + value) % 97
+        }
     })
 }
 
@@ -108,7 +126,9 @@ pub(crate) fn is_date(month: u32, day: u32) -> bool {
 
 /// Whether all characters are the same.
 pub(crate) fn is_monotone(chars: &[u8]) -> bool {
-    chars.first().is_some_and(|first| chars.iter().all(|byte| byte == first))
+    chars
+        .first()
+        .is_some_and(|first| chars.iter().all(|byte| byte == first))
 }
 
 #[cfg(test)]

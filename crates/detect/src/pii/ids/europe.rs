@@ -38,7 +38,14 @@ const fn swedish_person(shape: &'static str, groupings: &'static [&'static [usiz
         bare: 45,
         grouped: 80,
         named: 95,
-        words: ContextWords(&["personnummer", "pnr", "samordning", "swedish", "personal identity", "personal id"]),
+        words: ContextWords(&[
+            "personnummer",
+            "pnr",
+            "samordning",
+            "swedish",
+            "personal identity",
+            "personal id",
+        ]),
     }
 }
 
@@ -86,7 +93,11 @@ static OTHERS: &[IdRule] = &[
         words: ContextWords(&["partita iva", "p.iva", "piva", "vat", "iva"]),
     },
     IdRule {
-        rule: PiiRule::personal("it-driver-license", "an Italian driving licence", "its shape, and its name nearby"),
+        rule: PiiRule::personal(
+            "it-driver-license",
+            "an Italian driving licence",
+            "its shape, and its name nearby",
+        ),
         shape: "A*9999999A",
         groupings: &[],
         holds: |chars| at(chars, 0) == b'U' || at(chars, 1).is_ascii_alphabetic(),
@@ -96,7 +107,11 @@ static OTHERS: &[IdRule] = &[
         words: ContextWords(&["patente", "guida", "licen", "driv"]),
     },
     IdRule {
-        rule: PiiRule::personal("it-identity-card", "an Italian electronic identity card", "its shape, and its name nearby"),
+        rule: PiiRule::personal(
+            "it-identity-card",
+            "an Italian electronic identity card",
+            "its shape, and its name nearby",
+        ),
         shape: "AA99999AA",
         groupings: &[],
         holds: |_| true,
@@ -106,7 +121,11 @@ static OTHERS: &[IdRule] = &[
         words: ContextWords(&["carta", "identit", "documento", "elettronica", "identity card"]),
     },
     IdRule {
-        rule: PiiRule::personal("pl-pesel", "a Polish personal number", "a birth date and its check digit"),
+        rule: PiiRule::personal(
+            "pl-pesel",
+            "a Polish personal number",
+            "a birth date and its check digit",
+        ),
         shape: "99999999999",
         groupings: &[],
         holds: pesel,
@@ -116,7 +135,11 @@ static OTHERS: &[IdRule] = &[
         words: ContextWords(&["pesel"]),
     },
     IdRule {
-        rule: PiiRule::personal("fi-personal-id", "a Finnish personal code", "a birth date and its check character"),
+        rule: PiiRule::personal(
+            "fi-personal-id",
+            "a Finnish personal code",
+            "a birth date and its check character",
+        ),
         shape: "999999999*",
         groupings: &[&[6, 4]],
         holds: |chars| finnish(chars, 6),
@@ -126,7 +149,11 @@ static OTHERS: &[IdRule] = &[
         words: ContextWords(&["hetu", "henkilö", "personal identity"]),
     },
     IdRule {
-        rule: PiiRule::personal("fi-personal-id", "a Finnish personal code", "a birth date and its check character"),
+        rule: PiiRule::personal(
+            "fi-personal-id",
+            "a Finnish personal code",
+            "a birth date and its check character",
+        ),
         shape: "999999A999*",
         groupings: &[],
         holds: |chars| b"ABCDEFYXWVU".contains(&at(chars, 6)) && finnish(chars, 7),
@@ -152,17 +179,31 @@ static OTHERS: &[IdRule] = &[
         words: ContextWords(&["organisation", "orgn", "org.", "company", "företag"]),
     },
     IdRule {
-        rule: PiiRule::personal("fr-nir", "a French social security number", "sex, month and the key modulo 97"),
+        rule: PiiRule::personal(
+            "fr-nir",
+            "a French social security number",
+            "sex, month and the key modulo 97",
+        ),
         shape: "999999999999999",
         groupings: &[&[1, 2, 2, 2, 3, 3, 2], &[13, 2]],
         holds: french,
         bare: 60,
         grouped: 92,
         named: 95,
-        words: ContextWords(&["insee", "nir", "sécurité sociale", "securite sociale", "numéro de sécu"]),
+        words: ContextWords(&[
+            "insee",
+            "nir",
+            "sécurité sociale",
+            "securite sociale",
+            "numéro de sécu",
+        ]),
     },
     IdRule {
-        rule: PiiRule::personal("nl-bsn", "a Dutch citizen number", "the eleven test and its name nearby"),
+        rule: PiiRule::personal(
+            "nl-bsn",
+            "a Dutch citizen number",
+            "the eleven test and its name nearby",
+        ),
         shape: "999999999",
         groupings: &[&[4, 2, 3], &[3, 3, 3]],
         holds: |chars| {
@@ -175,19 +216,31 @@ static OTHERS: &[IdRule] = &[
         words: ContextWords(&["bsn", "burgerservice", "sofinummer"]),
     },
     IdRule {
-        rule: PiiRule::personal("be-national-number", "a Belgian national number", "a birth date and the check modulo 97"),
+        rule: PiiRule::personal(
+            "be-national-number",
+            "a Belgian national number",
+            "a birth date and the check modulo 97",
+        ),
         shape: "99999999999",
         groupings: &[&[2, 2, 2, 3, 2], &[6, 5]],
         holds: belgian,
         bare: 50,
         grouped: 92,
         named: 95,
-        words: ContextWords(&["rijksregister", "registre national", "national number", "niss", "insz"]),
+        words: ContextWords(&[
+            "rijksregister",
+            "registre national",
+            "national number",
+            "niss",
+            "insz",
+        ]),
     },
 ];
 
 fn spanish(chars: &[u8]) -> bool {
-    let Some((letter, body)) = chars.split_last() else { return false };
+    let Some((letter, body)) = chars.split_last() else {
+        return false;
+    };
     check_letter(number(body, 0..body.len())) == Some(letter)
 }
 
@@ -206,23 +259,37 @@ fn check_letter(number: u32) -> Option<&'static u8> {
 }
 
 fn italian(chars: &[u8]) -> bool {
-    const ODD: [u32; 26] =
-        [1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23];
-    let value = |byte: u8| if byte.is_ascii_digit() { digit(byte) } else { base36(byte) - 10 };
+    const ODD: [u32; 26] = [
+        1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23,
+    ];
+    let value = |byte: u8| {
+        if byte.is_ascii_digit() {
+            digit(byte)
+        } else {
+            base36(byte) - 10
+        }
+    };
     let sum: u32 = chars
         .iter()
         .take(15)
         .zip([true, false].into_iter().cycle())
         .map(|(byte, odd)| {
             let value = value(*byte);
-            if odd { ODD.get(value as usize).copied().unwrap_or(0) } else { value }
+            if odd {
+                ODD.get(value as usize).copied().unwrap_or(0)
+            } else {
+                value
+            }
         })
         .sum();
     b"ABCDEHLMPRST".contains(&at(chars, 8)) && base36(at(chars, 15)) == sum % 26 + 10
 }
 
 fn pesel(chars: &[u8]) -> bool {
-    let sum = weighted(chars.get(..10).unwrap_or_default(), &[1, 3, 7, 9, 1, 3, 7, 9, 1, 3]);
+    let sum = weighted(
+        chars.get(..10).unwrap_or_default(),
+        &[1, 3, 7, 9, 1, 3, 7, 9, 1, 3],
+    );
     is_date(number(chars, 2..4) % 20, number(chars, 4..6))
         && !is_monotone(chars)
         && (10 - sum % 10) % 10 == digit(at(chars, 10))
@@ -235,7 +302,9 @@ fn finnish(chars: &[u8], serial_at: usize) -> bool {
 }
 
 fn swedish(chars: &[u8]) -> bool {
-    let Some(short) = chars.len().checked_sub(10).and_then(|from| chars.get(from..)) else { return false };
+    let Some(short) = chars.len().checked_sub(10).and_then(|from| chars.get(from..)) else {
+        return false;
+    };
     let century_ok = chars.len() == 10 || matches!(number(chars, 0..2), 18..=20);
     let day = number(short, 4..6);
     // A coordination number has 60 added to the day.
@@ -244,7 +313,10 @@ fn swedish(chars: &[u8]) -> bool {
 }
 
 fn french(chars: &[u8]) -> bool {
-    let body = chars.iter().take(13).fold(0u64, |value, byte| value * 10 + u64::from(digit(*byte)));
+    let body = chars
+        .iter()
+        .take(13)
+        .fold(0u64, |value, byte| value * 10 + u64::from(digit(*byte)));
     let month = number(chars, 3..5);
     matches!(at(chars, 0), b'1' | b'2')
         && (matches!(month, 1..=12 | 20..=42 | 50..=99))

@@ -5,7 +5,7 @@
 
 mod americas;
 mod asia;
-mod checks;
+pub(crate) mod checks;
 mod europe;
 mod oceania;
 
@@ -47,10 +47,17 @@ impl IdRules {
         let mut by_length: Vec<Vec<Row>> = (0..=MAX_CHARS).map(|_| Vec::new()).collect();
         for rule in all() {
             let mask = |wanted: char| {
-                rule.shape.chars().zip(0..).fold(0, |mask, (kind, at)| mask | (u64::from(kind == wanted) << at))
+                rule.shape
+                    .chars()
+                    .zip(0..)
+                    .fold(0, |mask, (kind, at)| mask | (u64::from(kind == wanted) << at))
             };
             if let Some(rows) = by_length.get_mut(rule.shape.len()) {
-                rows.push(Row { rule, letters: mask('A'), digits: mask('9') });
+                rows.push(Row {
+                    rule,
+                    letters: mask('A'),
+                    digits: mask('9'),
+                });
             }
         }
         Self { by_length }
@@ -58,9 +65,12 @@ impl IdRules {
 
     /// Decides about one candidate.
     pub(crate) fn check(&self, text: &[u8], candidate: &Candidate<'_>, sink: &mut Sink<'_>) {
-        let Some(rows) = self.by_length.get(candidate.chars.len()) else { return };
+        let Some(rows) = self.by_length.get(candidate.chars.len()) else {
+            return;
+        };
         for row in rows {
-            let shaped = candidate.letters & row.digits == 0 && candidate.letters & row.letters == row.letters;
+            let shaped =
+                candidate.letters & row.digits == 0 && candidate.letters & row.letters == row.letters;
             if shaped {
                 row.rule.check(text, candidate, sink);
             }
@@ -80,7 +90,11 @@ impl IdRule {
         if !sink.wants(sure.max(self.named)) || !(self.holds)(candidate.chars) {
             return;
         }
-        let sure = if self.named > sure && self.words.near(text, &candidate.span) { self.named } else { sure };
+        let sure = if self.named > sure && self.words.near(text, &candidate.span) {
+            self.named
+        } else {
+            sure
+        };
         sink.push(&self.rule, candidate.span.clone(), sure);
     }
 }

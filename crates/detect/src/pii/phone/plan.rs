@@ -25,8 +25,12 @@ pub(super) fn judge(digits: &[u8]) -> Verdict {
         return Verdict::Impossible;
     }
     for length in 1..=3 {
-        let Some((code, national)) = digits.split_at_checked(length) else { break };
-        let code = code.iter().fold(0, |value, byte| value * 10 + u16::from(byte.wrapping_sub(b'0')));
+        let Some((code, national)) = digits.split_at_checked(length) else {
+            break;
+        };
+        let code = code
+            .iter()
+            .fold(0, |value, byte| value * 10 + u16::from(byte.wrapping_sub(b'0')));
         if let Some(plan) = PLANS.get(&code) {
             return plan.judge(code, national);
         }
@@ -39,7 +43,9 @@ static PLANS: LazyLock<HashMap<u16, Plan>> = LazyLock::new(|| {
     for region in DATABASE.iter() {
         let plan = plans.entry(region.country_code()).or_default();
         let lengths = region.descriptors().general().possible_length();
-        plan.lengths = lengths.iter().fold(plan.lengths, |mask, length| mask | 1u32.checked_shl(u32::from(*length)).unwrap_or(0));
+        plan.lengths = lengths.iter().fold(plan.lengths, |mask, length| {
+            mask | 1u32.checked_shl(u32::from(*length)).unwrap_or(0)
+        });
     }
     plans
 });
@@ -69,18 +75,29 @@ fn compile(code: u16) -> Option<dense::DFA<Vec<u32>>> {
     let patterns: Vec<String> = DATABASE
         .by_code(&code)?
         .iter()
-        .map(|region| format!("(?x:{})", region.descriptors().general().national_number().as_str()))
+        .map(|region| {
+            format!(
+                "(?x:{})",
+                region.descriptors().general().national_number().as_str()
+            )
+        })
         .collect();
     let whole = format!("^(?:{})$", patterns.join("|"));
     dense::Builder::new()
-        .configure(dense::Config::new().dfa_size_limit(Some(1 << 20)).determinize_size_limit(Some(1 << 20)))
+        .configure(
+            dense::Config::new()
+                .dfa_size_limit(Some(1 << 20))
+                .determinize_size_limit(Some(1 << 20)),
+        )
         .syntax(syntax::Config::new().unicode(false).utf8(false))
         .build(&whole)
         .ok()
 }
 
 fn matches_whole(pattern: &dense::DFA<Vec<u32>>, digits: &[u8]) -> bool {
-    let Ok(mut state) = pattern.start_state(&start::Config::new().anchored(Anchored::Yes)) else { return false };
+    let Ok(mut state) = pattern.start_state(&start::Config::new().anchored(Anchored::Yes)) else {
+        return false;
+    };
     for byte in digits {
         state = pattern.next_state(state, *byte);
         if pattern.is_dead_state(state) {

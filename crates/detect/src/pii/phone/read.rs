@@ -32,7 +32,12 @@ impl Written {
     }
 
     fn take(&mut self, text: &[u8], at: usize) -> Option<usize> {
-        let count = text.get(at..)?.iter().take(MAX_DIGITS + 1).take_while(|byte| byte.is_ascii_digit()).count();
+        let count = text
+            .get(at..)?
+            .iter()
+            .take(MAX_DIGITS + 1)
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
         for byte in text.get(at..at + count)? {
             *self.digits.get_mut(self.len)? = *byte;
             self.len += 1;
@@ -64,7 +69,11 @@ pub(super) fn number(text: &[u8], digit: usize) -> Option<Written> {
             // The trunk zero of "+41 (0)96" is not dialled from abroad.
             open = false;
             end = gap + 2;
-            let next = if text.get(end) == Some(&b' ') { end + 1 } else { end };
+            let next = if text.get(end) == Some(&b' ') {
+                end + 1
+            } else {
+                end
+            };
             if !text.get(next).is_some_and(u8::is_ascii_digit) {
                 return None;
             }
@@ -79,7 +88,12 @@ pub(super) fn number(text: &[u8], digit: usize) -> Option<Written> {
 
 /// Where a number starts whose first digit is here: at its plus or bracket, if it has one.
 fn lead(text: &[u8], digit: usize) -> Option<(usize, bool, bool)> {
-    let before = |at: usize| at.checked_sub(1).and_then(|at| text.get(at)).copied().unwrap_or(b'\n');
+    let before = |at: usize| {
+        at.checked_sub(1)
+            .and_then(|at| text.get(at))
+            .copied()
+            .unwrap_or(b'\n')
+    };
     let (mut start, mut plus, mut open) = (digit, false, false);
     for _ in 0..2 {
         match before(start) {
@@ -94,8 +108,13 @@ fn lead(text: &[u8], digit: usize) -> Option<(usize, bool, bool)> {
         return None;
     }
     // Digits before a single separator are the head of this number, and it was read from there.
-    let goes_on = matches!(previous, b' ' | b'-' | b'.' | b'/' | b',' | b':') && !plus && before(start - 1).is_ascii_digit();
-    let in_path = matches!(previous, b'/' | b'.' | b'=' | b'-') && before(start - 1).is_ascii_alphanumeric() && !plus && !open;
+    let goes_on = matches!(previous, b' ' | b'-' | b'.' | b'/' | b',' | b':')
+        && !plus
+        && before(start - 1).is_ascii_digit();
+    let in_path = matches!(previous, b'/' | b'.' | b'=' | b'-')
+        && before(start - 1).is_ascii_alphanumeric()
+        && !plus
+        && !open;
     (!goes_on && !in_path).then_some((start, plus, open))
 }
 
@@ -119,8 +138,16 @@ fn gap(text: &[u8], end: usize, open: &mut bool) -> Option<usize> {
 fn extension_end(text: &[u8], end: usize) -> usize {
     let rest = text.get(end..).unwrap_or_default();
     for mark in [&b"x"[..], b" x", b" ext. ", b" ext ", b" ext.", b" extension "] {
-        if rest.get(..mark.len()).is_some_and(|start| start.eq_ignore_ascii_case(mark)) {
-            let digits = rest.iter().skip(mark.len()).take(7).take_while(|byte| byte.is_ascii_digit()).count();
+        if rest
+            .get(..mark.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(mark))
+        {
+            let digits = rest
+                .iter()
+                .skip(mark.len())
+                .take(7)
+                .take_while(|byte| byte.is_ascii_digit())
+                .count();
             if (1..=6).contains(&digits) {
                 return end + mark.len() + digits;
             }
@@ -145,17 +172,26 @@ fn is_other(written: &Written, text: &[u8]) -> bool {
     }
     let digits = written.digits();
     let pair = |at: usize| {
-        digits.get(at..at + 2).map_or(0, |pair| pair.iter().fold(0, |sum, byte| sum * 10 + u32::from(byte - b'0')))
+        digits.get(at..at + 2).map_or(0, |pair| {
+            pair.iter().fold(0, |sum, byte| sum * 10 + u32::from(byte - b'0'))
+        })
     };
     let year = |at: usize| matches!(pair(at), 19 | 20);
-    let dotted = text.get(written.span.clone()).unwrap_or_default().iter().filter(|byte| **byte == b'.').count();
+    let dotted = text
+        .get(written.span.clone())
+        .unwrap_or_default()
+        .iter()
+        .filter(|byte| **byte == b'.')
+        .count();
     match written.lengths() {
         [4, 2, 2] => year(0) && pair(4) <= 12,
         [2, 2, 4] => year(4) && (pair(0) <= 12 || pair(2) <= 12),
         [8] => year(0) && (1..=12).contains(&pair(4)) && (1..=31).contains(&pair(6)),
         [4, 4] => year(0) && year(4),
         [3, 2, 4] | [4, 4, 4, 4] => true,
-        lengths @ [_, _, _, _] if dotted == 3 && !written.parenthesised => lengths.iter().all(|length| *length <= 3),
+        lengths @ [_, _, _, _] if dotted == 3 && !written.parenthesised => {
+            lengths.iter().all(|length| *length <= 3)
+        }
         lengths => lengths.len() > 2 && lengths.iter().filter(|length| **length == 1).count() > 1,
     }
 }

@@ -7,7 +7,11 @@ use crate::pii::rule::PiiRule;
 
 pub(super) static RULES: &[IdRule] = &[
     IdRule {
-        rule: PiiRule::personal("de-tax-id", "a German tax id", "repeated digits as issued and the check digit"),
+        rule: PiiRule::personal(
+            "de-tax-id",
+            "a German tax id",
+            "repeated digits as issued and the check digit",
+        ),
         shape: "99999999999",
         groupings: &[&[2, 3, 3, 3]],
         holds: tax_id_as_issued,
@@ -17,7 +21,11 @@ pub(super) static RULES: &[IdRule] = &[
         words: TAX_WORDS,
     },
     IdRule {
-        rule: PiiRule::personal("de-tax-id", "a German tax id", "the check digit and its name nearby"),
+        rule: PiiRule::personal(
+            "de-tax-id",
+            "a German tax id",
+            "the check digit and its name nearby",
+        ),
         shape: "99999999999",
         groupings: &[&[2, 3, 3, 3]],
         holds: |chars| tax_id(chars) && !tax_id_as_issued(chars),
@@ -38,7 +46,13 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 90,
         grouped: 92,
         named: 95,
-        words: ContextWords(&["rvnr", "sozialversicherung", "rentenversicherung", "sv-nummer", "svnr"]),
+        words: ContextWords(&[
+            "rvnr",
+            "sozialversicherung",
+            "rentenversicherung",
+            "sv-nummer",
+            "svnr",
+        ]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -69,7 +83,11 @@ pub(super) static RULES: &[IdRule] = &[
         words: DOCUMENT_WORDS,
     },
     IdRule {
-        rule: PiiRule::personal("de-id-card", "an old German identity card number", "its shape, and its name nearby"),
+        rule: PiiRule::personal(
+            "de-id-card",
+            "an old German identity card number",
+            "its shape, and its name nearby",
+        ),
         shape: "A99999999",
         groupings: &[],
         holds: |chars| at(chars, 0) == b'T',
@@ -79,7 +97,11 @@ pub(super) static RULES: &[IdRule] = &[
         words: DOCUMENT_WORDS,
     },
     IdRule {
-        rule: PiiRule::personal("de-driver-license", "a German driving licence", "its shape, and its name nearby"),
+        rule: PiiRule::personal(
+            "de-driver-license",
+            "a German driving licence",
+            "its shape, and its name nearby",
+        ),
         shape: "A*99999999*",
         groupings: &[],
         holds: |_| true,
@@ -89,7 +111,11 @@ pub(super) static RULES: &[IdRule] = &[
         words: ContextWords(&["führerschein", "fuehrerschein", "fahrerlaubnis", "driv"]),
     },
     IdRule {
-        rule: PiiRule::personal("de-vat-id", "a German VAT number", "country prefix and check digit"),
+        rule: PiiRule::personal(
+            "de-vat-id",
+            "a German VAT number",
+            "country prefix and check digit",
+        ),
         shape: "AA999999999",
         groupings: &[&[2, 9], &[2, 3, 3, 3]],
         holds: |chars| chars.starts_with(b"DE") && mod_11_10(chars.get(2..).unwrap_or_default()),
@@ -100,21 +126,36 @@ pub(super) static RULES: &[IdRule] = &[
     },
 ];
 
-const TAX_WORDS: ContextWords =
-    ContextWords(&["steuer", "idnr", "tin", "tax", "identifikationsnummer", "steuerid"]);
-const DOCUMENT_WORDS: ContextWords =
-    ContextWords(&["personalausweis", "ausweis", "reisepass", "pass", "id card", "identity card"]);
+const TAX_WORDS: ContextWords = ContextWords(&[
+    "steuer",
+    "idnr",
+    "tin",
+    "tax",
+    "identifikationsnummer",
+    "steuerid",
+]);
+const DOCUMENT_WORDS: ContextWords = ContextWords(&[
+    "personalausweis",
+    "ausweis",
+    "reisepass",
+    "pass",
+    "id card",
+    "identity card",
+]);
 
 fn tax_id(chars: &[u8]) -> bool {
     let body = chars.get(..10).unwrap_or_default();
-    let most = (b'0'..=b'9').map(|wanted| body.iter().filter(|byte| **byte == wanted).count()).max();
+    let most = (b'0'..=b'9')
+        .map(|wanted| body.iter().filter(|byte| **byte == wanted).count())
+        .max();
     at(chars, 0) != b'0' && most.is_some_and(|most| most <= 3) && mod_11_10(chars)
 }
 
 fn tax_id_as_issued(chars: &[u8]) -> bool {
     let body = chars.get(..10).unwrap_or_default();
-    let repeated =
-        (b'0'..=b'9').filter(|wanted| body.iter().filter(|byte| *byte == wanted).count() > 1).count();
+    let repeated = (b'0'..=b'9')
+        .filter(|wanted| body.iter().filter(|byte| *byte == wanted).count() > 1)
+        .count();
     repeated == 1 && tax_id(chars)
 }
 
@@ -127,7 +168,13 @@ fn pension(chars: &[u8]) -> bool {
         .iter()
         .map(|byte| digit(*byte))
         .chain([letter / 10, letter % 10])
-        .chain(chars.get(9..11).unwrap_or_default().iter().map(|byte| digit(*byte)));
+        .chain(
+            chars
+                .get(9..11)
+                .unwrap_or_default()
+                .iter()
+                .map(|byte| digit(*byte)),
+        );
     let sum: u32 = spread
         .zip(WEIGHTS)
         .map(|(value, weight)| {
@@ -142,7 +189,9 @@ fn pension(chars: &[u8]) -> bool {
 
 fn health(chars: &[u8]) -> bool {
     let letter = base36(at(chars, 0)).saturating_sub(9);
-    let values = [letter / 10, letter % 10].into_iter().chain(chars.iter().skip(1).take(8).map(|byte| digit(*byte)));
+    let values = [letter / 10, letter % 10]
+        .into_iter()
+        .chain(chars.iter().skip(1).take(8).map(|byte| digit(*byte)));
     let sum: u32 = values
         .zip([1, 2].into_iter().cycle())
         .map(|(value, weight)| {
@@ -155,7 +204,13 @@ fn health(chars: &[u8]) -> bool {
 
 fn document(chars: &[u8]) -> bool {
     let body = chars.get(..8).unwrap_or_default();
-    let letters_ok = body.iter().all(|byte| byte.is_ascii_digit() || b"CFGHJKLMNPRTVWXYZ".contains(byte));
-    let sum: u32 = body.iter().zip([7, 3, 1].into_iter().cycle()).map(|(byte, weight)| base36(*byte) * weight).sum();
+    let letters_ok = body
+        .iter()
+        .all(|byte| byte.is_ascii_digit() || b"CFGHJKLMNPRTVWXYZ".contains(byte));
+    let sum: u32 = body
+        .iter()
+        .zip([7, 3, 1].into_iter().cycle())
+        .map(|(byte, weight)| base36(*byte) * weight)
+        .sum();
     letters_ok && !is_monotone(chars) && sum % 10 == digit(at(chars, 8))
 }

@@ -21,7 +21,11 @@ pub(super) static RULES: &[IdRule] = &[
         words: ContextWords(&["nhs", "national health", "health service", "patient"]),
     },
     IdRule {
-        rule: PiiRule::personal("uk-nino", "a British national insurance number", "an issued prefix and suffix"),
+        rule: PiiRule::personal(
+            "uk-nino",
+            "a British national insurance number",
+            "an issued prefix and suffix",
+        ),
         shape: "AA999999A",
         groupings: &[&[2, 2, 2, 2, 1], &[2, 6, 1], &[2, 7], &[8, 1]],
         holds: nino,
@@ -62,7 +66,11 @@ pub(super) static RULES: &[IdRule] = &[
 
 const fn postcode(shape: &'static str, groupings: &'static [&'static [usize]]) -> IdRule {
     IdRule {
-        rule: PiiRule::personal("uk-postcode", "a British postcode", "letters that are in use, and address words nearby"),
+        rule: PiiRule::personal(
+            "uk-postcode",
+            "a British postcode",
+            "letters that are in use, and address words nearby",
+        ),
         shape,
         groupings,
         holds: is_postcode,
@@ -90,7 +98,15 @@ const fn plate(
         bare: 15,
         grouped: 35,
         named: 75,
-        words: ContextWords(&["vehicle", "registration", "reg ", "plate", "car ", "vrn", "number plate"]),
+        words: ContextWords(&[
+            "vehicle",
+            "registration",
+            "reg ",
+            "plate",
+            "car ",
+            "vrn",
+            "number plate",
+        ]),
     }
 }
 
@@ -110,15 +126,23 @@ fn nino(chars: &[u8]) -> bool {
 
 fn licence(chars: &[u8]) -> bool {
     let head = chars.get(..5).unwrap_or_default();
-    let surname_ok = head.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'9')
+    let surname_ok = head
+        .iter()
+        .all(|byte| byte.is_ascii_alphabetic() || *byte == b'9')
         && at(chars, 0).is_ascii_alphabetic();
     let month = number(chars, 6..8) % 50;
-    let initials_ok = chars.get(11..13).unwrap_or_default().iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'9');
+    let initials_ok = chars
+        .get(11..13)
+        .unwrap_or_default()
+        .iter()
+        .all(|byte| byte.is_ascii_alphabetic() || *byte == b'9');
     surname_ok && initials_ok && (1..=12).contains(&month) && (1..=31).contains(&number(chars, 8..10))
 }
 
 fn is_postcode(chars: &[u8]) -> bool {
-    let Some(inward_at) = chars.len().checked_sub(3) else { return false };
+    let Some(inward_at) = chars.len().checked_sub(3) else {
+        return false;
+    };
     let (outward, inward) = chars.split_at(inward_at);
     let inward_ok = inward.iter().skip(1).all(|byte| !b"CIKMOV".contains(byte));
     let area_ok = match outward {
@@ -131,13 +155,23 @@ fn is_postcode(chars: &[u8]) -> bool {
 }
 
 fn current_plate(chars: &[u8]) -> bool {
-    let area_ok = chars.get(..2).unwrap_or_default().iter().all(|byte| !b"IQZ".contains(byte));
-    let end_ok = chars.get(4..).unwrap_or_default().iter().all(|byte| !b"IQ".contains(byte));
+    let area_ok = chars
+        .get(..2)
+        .unwrap_or_default()
+        .iter()
+        .all(|byte| !b"IQZ".contains(byte));
+    let end_ok = chars
+        .get(4..)
+        .unwrap_or_default()
+        .iter()
+        .all(|byte| !b"IQ".contains(byte));
     area_ok && end_ok && matches!(number(chars, 2..4), 2..=29 | 51..=79)
 }
 
 fn prefix_plate(chars: &[u8]) -> bool {
-    !b"IOQUZ".contains(&at(chars, 0)) && chars.iter().skip(1).all(|byte| !b"IQ".contains(byte)) && at(chars, 1) != b'0'
+    !b"IOQUZ".contains(&at(chars, 0))
+        && chars.iter().skip(1).all(|byte| !b"IQ".contains(byte))
+        && at(chars, 1) != b'0'
 }
 
 fn suffix_plate(chars: &[u8]) -> bool {

@@ -1,0 +1,394 @@
+//! What looks like a secret and is none, in one place, with the reason for each.
+//!
+//! A rule that fires on placeholders is switched off by its users within a day, so every rule asks here before it
+//! reports. The checks look at the value alone; what a name says about a value is judged in `name`.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use sha2::{Digest, Sha256};
+
+use super::shape::{Alphabet, distinct, is_hex, is_uuid, is_word_like, longest_runs};
+
+/// Why a value is not reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Harmless {
+    /// Points to a value that is kept elsewhere: `${VAR}`, `process.env.X`, `{{ .Values.x }}`, `<your-key>`.
+    Reference,
+    /// Stands for a value to be filled in: `changeme`, `xxxx`, `your-api-key`.
+    Placeholder,
+    /// One or two characters over and over.
+    Repetition,
+    /// The alphabet or the digits in order.
+    Sequence,
+    /// A sample that its provider prints in public documentation or ships in public source code.
+    PublishedSample,
+    /// Words, identifiers, versions: chosen by a person to be read, not drawn at random.
+    Words,
+    /// A URL, path, file name, address or date: says where or when, not who may.
+    Locator,
+    /// A hash that names its own algorithm: an integrity field, an image digest, a checksum.
+    NamedHash,
+    /// A UUID names things; only a name that says "secret" makes one.
+    Uuid,
+}
+
+/// Excluded whatever the rule: even a known prefix does not make these secrets.
+pub(super) fn never_a_secret(value: &[u8]) -> Option<Harmless> {
+    if is_reference(value) {
+        Some(Harmless::Reference)
+    } else if is_placeholder(value) {
+        Some(Harmless::Placeholder)
+    } else if is_repetition(value) {
+        Some(Harmless::Repetition)
+    } else if is_published_sample(value) {
+        Some(Harmless::PublishedSample)
+    } else {
+        None
+    }
+}
+
+/// Excluded where only a general name (`token`, `key`) points at the value, so that the value itself must convince.
+pub(super) fn not_random(value: &[u8]) -> Option<Harmless> {
+    if is_named_hash(value) {
+        Some(Harmless::NamedHash)
+    } else if is_locator(value) {
+        Some(Harmless::Locator)
+    } else if longest_runs(value).1 >= 10 {
+        Some(Harmless::Sequence)
+    } else if is_uuid(value) {
+        Some(Harmless::Uuid)
+    } else if is_word_like(value) {
+        Some(Harmless::Words)
+    } else {
+        None
+    }
+}
+
+/// Excluded even after a name such as `password`, where people do choose words: what forms, types and manuals say.
+pub(super) fn is_stock_word(value: &[u8]) -> bool {
+    STOCK_WORDS
+        .iter()
+        .any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// Whether a value refers to another place.
+pub(super) fn is_reference(value: &[u8]) -> bool {
+    let starts = [
+        "$",
+        "{{",
+        "<",
+        "[",
+        "#{",
+        "@{",
+        "&",
+        "%(",
+        "{%",
+        "process.env",
+        "os.environ",
+        "os.getenv",
+        "getenv",
+        "env.",
+        "env(",
+        "env[",
+        "system.getenv",
+        "import.meta",
+        "secrets.",
+        "vault:",
+        "ref:",
+        "arn:",
+        "self.",
+        "this.",
+        "config.",
+        "settings.",
+        "!ref",
+        "!sub",
+        "!vault",
+        "var.",
+        "local.",
+        "data.",
+        "params.",
+        "args.",
+        "options.",
+        "request.",
+        "req.",
+    ];
+    let contains = ["${", "{{", "#{", "$(", "<%", "%>", "process.env", "getenv("];
+    starts
+        .iter()
+        .any(|start| starts_with_any_case(value, start.as_bytes()))
+        || contains
+            .iter()
+            .any(|part| contains_any_case(value, part.as_bytes()))
+        || (value.len() > 2 && value.first() == Some(&b'%') && value.last() == Some(&b'%'))
+        || (value.len() > 2
+            && value.first() == Some(&b'{')
+            && value.last() == Some(&b'}')
+            && is_word_like(value))
+}
+
+fn is_placeholder(value: &[u8]) -> bool {
+    let contains = [
+        "changeme",
+        "change_me",
+        "change-me",
+        "placeholder",
+        "replaceme",
+        "replace_",
+        "replace-",
+        "xxxxx",
+        "*****",
+        ".....",
+        "redacted",
+        "your_",
+        "your-",
+        "yourp",
+        "yours",
+        "yourt",
+        "yourk",
+        "youra",
+        "your ",
+        "insert_",
+        "insert-",
+        "goes_here",
+        "goes-here",
+        "_here",
+        "-here",
+        "dummy",
+        "foobar",
+        "fixme",
+        "not-set",
+        "not_set",
+        "notset",
+        "to_be_",
+        "_example",
+        "-example",
+        "example_",
+        "example-",
+        "sample_",
+        "sample-",
+        "my-secret",
+        "my_secret",
+        "my-token",
+        "my_token",
+        "mytoken",
+        "my-api",
+        "my_api",
+        "supersecret",
+        "super-secret",
+        "super_secret",
+        "testtest",
+        "bot-token",
+        "bot_token",
+        "todo",
+    ];
+    ends_with(value, b"EXAMPLE")
+        || ends_with(value, b"EXAMPLEKEY")
+        || contains
+            .iter()
+            .any(|part| contains_any_case(value, part.as_bytes()))
+        || is_masked(value)
+}
+
+/// All of one mask character, perhaps cut into groups: `xxx-xxx`, `••••`, `####`.
+fn is_masked(value: &[u8]) -> bool {
+    let letters = value.iter().filter(|byte| byte.is_ascii_alphanumeric()).count();
+    let masks = value
+        .iter()
+        .filter(|byte| matches!(byte, b'x' | b'X' | b'0'))
+        .count();
+    masks == letters || value.starts_with("\u{2022}".as_bytes())
+}
+
+fn is_repetition(value: &[u8]) -> bool {
+    let (same, _) = longest_runs(value);
+    value.len() >= 8 && (same * 2 >= value.len() || distinct(value) <= value.len().min(16) / 4)
+}
+
+fn is_published_sample(value: &[u8]) -> bool {
+    let digest = Sha256::digest(value);
+    let short = digest.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes));
+    short.is_some_and(|short| PUBLISHED_SAMPLES.contains(&short))
+}
+
+fn is_named_hash(value: &[u8]) -> bool {
+    ["sha1", "sha256", "sha384", "sha512", "md5", "blake"]
+        .iter()
+        .any(|name| {
+            starts_with_any_case(value, name.as_bytes())
+                && matches!(value.get(name.len()), Some(b'-' | b':' | b'='))
+        })
+}
+
+fn is_locator(value: &[u8]) -> bool {
+    let file_ends = [
+        ".pem", ".key", ".crt", ".cer", ".p12", ".pfx", ".json", ".txt", ".yml", ".yaml", ".xml", ".env",
+        ".js", ".ts", ".py", ".go", ".rs", ".com", ".org", ".net", ".io", ".md", ".html", ".jks", ".keytab",
+        ".conf", ".toml", ".php",
+    ];
+    let letters = Alphabet::of(value).letters();
+    contains_any_case(value, b"://")
+        || value.starts_with(b"/")
+        || value.starts_with(b"./")
+        || value.starts_with(b"../")
+        || value.starts_with(b"~/")
+        || value.get(1..3) == Some(b":\\")
+        || file_ends
+            .iter()
+            .any(|end| ends_with_any_case(value, end.as_bytes()))
+        || letters == 0
+        || is_address(value)
+}
+
+fn is_address(value: &[u8]) -> bool {
+    let Some(at) = value.iter().position(|&byte| byte == b'@') else {
+        return false;
+    };
+    let host = value.get(at + 1..).unwrap_or_default();
+    at > 0
+        && host.contains(&b'.')
+        && host
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
+}
+
+/// Whether a value has the length of a common hash and only hex digits: a commit, a checksum, a fingerprint.
+pub(super) fn has_hash_form(value: &[u8]) -> bool {
+    matches!(value.len(), 32 | 40 | 56 | 64 | 96 | 128) && is_hex(value)
+}
+
+pub(super) fn contains_any_case(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len())
+        .any(|window| window.eq_ignore_ascii_case(part))
+}
+
+pub(super) fn starts_with_any_case(text: &[u8], start: &[u8]) -> bool {
+    text.get(..start.len())
+        .is_some_and(|head| head.eq_ignore_ascii_case(start))
+}
+
+fn ends_with_any_case(text: &[u8], end: &[u8]) -> bool {
+    text.len()
+        .checked_sub(end.len())
+        .and_then(|from| text.get(from..))
+        .is_some_and(|tail| tail.eq_ignore_ascii_case(end))
+}
+
+fn ends_with(text: &[u8], end: &[u8]) -> bool {
+    text.ends_with(end)
+}
+
+const STOCK_WORDS: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "key",
+    "apikey",
+    "api_key",
+    "user",
+    "username",
+    "login",
+    "credentials",
+    "credential",
+    "auth",
+    "bearer",
+    "basic",
+    "digest",
+    "none",
+    "null",
+    "nil",
+    "true",
+    "false",
+    "undefined",
+    "string",
+    "str",
+    "text",
+    "int",
+    "bool",
+    "boolean",
+    "bytes",
+    "byte",
+    "object",
+    "any",
+    "char",
+    "number",
+    "required",
+    "optional",
+    "empty",
+    "default",
+    "hidden",
+    "input",
+    "value",
+    "field",
+    "type",
+    "name",
+    "yes",
+    "test",
+    "tests",
+    "testing",
+    "example",
+    "sample",
+    "demo",
+    "unset",
+    "missing",
+    "invalid",
+    "valid",
+    "unknown",
+    "blank",
+    "prompt",
+    "stdin",
+    "yyy",
+    "abc",
+    "foo",
+    "bar",
+    "baz",
+    "qux",
+    "mypassword",
+    "my_password",
+    "my-password",
+    "userpass",
+    "varchar",
+    "unicode",
+    "option",
+    "file",
+    "env",
+    "return",
+    "await",
+    "new",
+    "function",
+    "const",
+    "self",
+    "this",
+    "wrong",
+    "incorrect",
+    "expired",
+    "reset",
+    "changed",
+    "forgot",
+    "change",
+    "must",
+    "should",
+    "is",
+    "was",
+    "were",
+    "the",
+    "and",
+    "or",
+    "for",
+    "with",
+];
+
+/// The first eight bytes of the SHA-256 of each published sample, so that no sample stands in this project.
+static PUBLISHED_SAMPLES: LazyLock<HashSet<u64>> = LazyLock::new(|| {
+    include_str!("../../rules/published_samples.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter_map(|short| u64::from_str_radix(short, 16).ok())
+        .collect()
+});
