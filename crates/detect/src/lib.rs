@@ -6,14 +6,19 @@
 
 pub mod candidates;
 pub mod decode;
+pub mod exits;
 mod finding;
 pub mod injection;
 mod internal;
+mod json;
 pub mod normalize;
 mod pii;
+pub mod redact;
 mod scan;
 pub mod secrets;
+mod stream;
 
 pub use candidates::RuleDescription;
 pub use finding::{Confidence, Finding, FindingKind, RuleId};
 pub use scan::{ConfigError, Detector, DetectorConfig, Inspection, Scan};
+pub use stream::StreamScanner;

@@ -154,12 +154,15 @@ impl Pii {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::sync::LazyLock;
+
     use crate::{Detector, DetectorConfig};
 
     /// Scans with the default configuration and compares rules and values.
     pub(crate) fn check(text: &str, expected: &[(&str, &str)]) {
-        let detector = Detector::new(&DetectorConfig::default()).unwrap();
-        let scan = detector.scan(text.as_bytes());
+        static DETECTOR: LazyLock<Detector> =
+            LazyLock::new(|| Detector::new(&DetectorConfig::default()).unwrap());
+        let scan = DETECTOR.scan(text.as_bytes());
         let found: Vec<_> = scan
             .findings
             .iter()

@@ -137,11 +137,6 @@ impl Candidate<'_> {
         let first = separators.next();
         separators.all(|separator| Some(separator) == first)
     }
-
-    /// The separator before the second group.
-    pub(crate) fn separator(&self) -> Option<u8> {
-        self.groups.get(1).map(|group| group.separator)
-    }
 }
 
 fn is_separator(byte: u8) -> bool {

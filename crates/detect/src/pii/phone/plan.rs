@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
+use phonenumber::Type;
 use phonenumber::metadata::DATABASE;
 use regex_automata::dfa::{Automaton, dense};
 use regex_automata::util::primitives::PatternID;
@@ -38,14 +39,30 @@ pub(super) fn judge(digits: &[u8]) -> Verdict {
     Verdict::Impossible
 }
 
+/// The kinds of numbers a person or a business is reached by.
+const TYPES: [Type; 8] = [
+    Type::FixedLine,
+    Type::Mobile,
+    Type::TollFree,
+    Type::PremiumRate,
+    Type::SharedCost,
+    Type::PersonalNumber,
+    Type::Voip,
+    Type::Uan,
+];
+
 static PLANS: LazyLock<HashMap<u16, Plan>> = LazyLock::new(|| {
     let mut plans: HashMap<u16, Plan> = HashMap::new();
     for region in DATABASE.iter() {
         let plan = plans.entry(region.country_code()).or_default();
-        let lengths = region.descriptors().general().possible_length();
-        plan.lengths = lengths.iter().fold(plan.lengths, |mask, length| {
-            mask | 1u32.checked_shl(u32::from(*length)).unwrap_or(0)
-        });
+        for descriptor in TYPES
+            .into_iter()
+            .filter_map(|kind| region.descriptors().get(kind))
+        {
+            for length in descriptor.possible_length() {
+                plan.lengths |= 1u32.checked_shl(u32::from(*length)).unwrap_or(0);
+            }
+        }
     }
     plans
 });
