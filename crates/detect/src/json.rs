@@ -30,7 +30,7 @@ impl Detector {
             layers.push(layer);
             let Some(top) = layers.last() else { break };
             raw.extend(
-                self.scan_raw(&top.text)
+                self.scan_unresolved(&top.text)
                     .into_iter()
                     .map(|finding| through(&layers, finding)),
             );

@@ -63,7 +63,7 @@ impl<'a> StreamScanner<'a> {
     }
 
     fn advance(&mut self, final_to: usize, findings: &mut Vec<Finding>) {
-        let mut raw = self.detector.scan_raw(&self.window);
+        let mut raw = self.detector.scan_unresolved(&self.window);
         for finding in &mut raw {
             finding.span = finding.span.start + self.window_start..finding.span.end + self.window_start;
         }

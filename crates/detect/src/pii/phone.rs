@@ -113,8 +113,8 @@ fn north_american(digits: &[u8], written: &Written) -> u8 {
     match (area_ok && exchange_ok, written.spaced_only) {
         (true, false) => 85,
         (true, true) => 60,
-        (false, false) if written.parenthesised => 60,
-        (false, _) => 35,
+        (false, false) => 55,
+        (false, true) => 35,
     }
 }
 

@@ -132,7 +132,7 @@ impl Detector {
     #[must_use]
     pub fn scan(&self, text: &[u8]) -> Scan {
         Scan {
-            findings: resolve::resolve(self.scan_raw(text)),
+            findings: resolve::resolve(self.scan_unresolved(text)),
         }
     }
 
@@ -168,8 +168,9 @@ impl Detector {
             .find(|description| description.rule.as_str() == rule)
     }
 
-    /// Every finding before overlaps are resolved, in no order.
-    pub(crate) fn scan_raw(&self, text: &[u8]) -> Vec<Finding> {
+    /// Every finding before overlaps are resolved, in no order: which rules fired where, for whoever asks why.
+    #[must_use]
+    pub fn scan_unresolved(&self, text: &[u8]) -> Vec<Finding> {
         self.pass(text, |_| {})
     }
 
