@@ -129,6 +129,21 @@ classes! {
     Toolname "toolname",
     Sessiontool "sessiontool",
     Quoted "quoted",
+    Actas "actas",
+    Pretext "pretext",
+    Speak "speak",
+    Solely "solely",
+    Stopall "stopall",
+    Nevermind "nevermind",
+    Whenasked "whenasked",
+    Tellme "tellme",
+    Thesecret "thesecret",
+    Harm "harm",
+    Userdata "userdata",
+    Splitpart "splitpart",
+    Destmine "destmine",
+    Strongact "strongact",
+    Ident "ident",
 }
 
 const _: () = assert!(Class::COUNT <= 128, "a set holds at most 128 classes");

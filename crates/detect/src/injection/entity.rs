@@ -17,6 +17,7 @@ pub(super) fn find(text: &str, tokens: &mut Vec<Token>) {
             (Class::Account, is_account(word)),
             (Class::Money, is_money(word)),
             (Class::Toolname, is_tool_name(word)),
+            (Class::Ident, is_identifier(word)),
         ];
         for (class, holds) in classes {
             if holds {
@@ -117,6 +118,16 @@ fn is_tool_name(word: &str) -> bool {
         .filter(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()))
         .count();
     humps >= 1 || (word.contains('_') && word.bytes().any(|b| b.is_ascii_lowercase()))
+}
+
+/// A path, a channel or an identifier: letters with digits, a slash at the front, a hash.
+fn is_identifier(word: &str) -> bool {
+    let rooted = ["/", "~/", "#", "c:\\"].iter().any(|lead| {
+        word.len() > lead.len() + 1 && word.get(..lead.len()).is_some_and(|start| start.eq_ignore_ascii_case(lead))
+    });
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
+    rooted || (digits >= 1 && letters >= 1 && !is_mail_address(word)) || digits >= 5 || is_mail_address(word)
 }
 
 /// A Markdown image whose address has a place to fill in, or carries data in its query.

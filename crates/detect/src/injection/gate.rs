@@ -177,10 +177,10 @@ fn shape_after(text: &[u8], from: usize, classes: ClassSet) -> Option<usize> {
     let window = text.get(from..text.len().min(from + NEAR))?;
     let addresses = ClassSet::from(Class::Address) | Class::Link.into();
     let numbers = ClassSet::from(Class::Account) | Class::Money.into();
-    let names = ClassSet::from(Class::Toolname);
+    let names = ClassSet::from(Class::Toolname) | Class::Ident.into() | Class::Filled.into();
     let address = || memchr::memchr2(b'@', b'.', window).is_some();
     let number = || window.iter().any(u8::is_ascii_digit);
-    let name = || window.iter().any(|&byte| byte == b'_' || byte.is_ascii_uppercase());
+    let name = || window.iter().any(|&byte| matches!(byte, b'_' | b'#' | b'/') || byte.is_ascii_uppercase() || byte.is_ascii_digit());
     let found = classes.meets(addresses) && address()
         || classes.meets(numbers) && number()
         || classes.meets(names) && name();

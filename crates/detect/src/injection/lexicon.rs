@@ -15,6 +15,9 @@ const GLUED_WORD: usize = 14;
 /// The shortest entry that is looked for inside a glued word.
 const GLUED_ENTRY: usize = 5;
 
+/// Entries shorter than this are words only by themselves: `my-project` is a name.
+const SHORT_ENTRY: usize = 5;
+
 /// The built-in words.
 pub(super) static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::read(include_str!("lexicon.txt")));
 
@@ -72,10 +75,11 @@ fn lines(text: &str) -> impl Iterator<Item = (Class, String)> {
 }
 
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
-    let border = |inside: Option<char>, outside: Option<char>| {
-        !inside.is_some_and(needs_border) || !outside.is_some_and(char::is_alphanumeric)
-    };
     let entry = text.get(start..end).unwrap_or_default();
+    let part_of_name = |c: char| entry.len() < SHORT_ENTRY && matches!(c, '-' | '_');
+    let border = |inside: Option<char>, outside: Option<char>| {
+        !inside.is_some_and(needs_border) || !outside.is_some_and(|c| c.is_alphanumeric() || part_of_name(c))
+    };
     border(entry.chars().next(), text.get(..start).and_then(|before| before.chars().next_back()))
         && border(entry.chars().next_back(), text.get(end..).and_then(|after| after.chars().next()))
 }

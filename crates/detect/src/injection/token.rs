@@ -14,6 +14,8 @@ pub(super) struct Token {
     pub(super) classes: ClassSet,
     /// Whether an utterance begins here.
     pub(super) opens: bool,
+    /// Whether a quoted value of a record begins here.
+    pub(super) opens_value: bool,
     /// Whether a misspelling was read as the word. Such a token never anchors a pattern.
     pub(super) misspelt: bool,
 }
@@ -24,6 +26,7 @@ impl Token {
             span,
             classes,
             opens: false,
+            opens_value: false,
             misspelt: false,
         }
     }
@@ -42,6 +45,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     tokens.sort_by_key(|token| (token.span.start, token.span.end));
     for token in &mut tokens {
         token.opens = opens_utterance(text, token.span.start);
+        token.opens_value = opens_value(text, token.span.start);
     }
     tokens
 }
@@ -54,5 +58,14 @@ fn opens_utterance(text: &str, at: usize) -> bool {
             last,
             '.' | '!' | '?' | ':' | ';' | '"' | '\'' | '\n' | '>' | ']' | ')' | '}' | '#' | '-' | '|' | ',' | '。' | '！' | '？' | '：' | '，'
         )
+    })
+}
+
+/// Whether a quote that follows a colon, a comma or a bracket stands right before this place.
+fn opens_value(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    before.strip_suffix(['"', '\'']).is_some_and(|before| {
+        let before = before.trim_end_matches(' ');
+        before.ends_with([':', '[', '{'])
     })
 }
