@@ -24,6 +24,9 @@ pub(super) fn find(text: &str, tokens: &mut Vec<Token>) {
                 tokens.push(Token::of(start..start + word.len(), class));
             }
         }
+        if is_tool_name(word) && text.get(start + word.len()..).is_some_and(|rest| rest.starts_with('(')) {
+            tokens.push(Token::of(start..start + word.len(), Class::Toolinvoke));
+        }
     }
     find_spoken_money(text, tokens);
     find_image_links(text, tokens);
@@ -72,13 +75,16 @@ fn is_bare_host(word: &str) -> bool {
             .any(|known| ending.eq_ignore_ascii_case(known))
 }
 
-/// An IBAN, or at least eight digits with little else.
+/// An IBAN, or at least eight digits with dashes and a short prefix.
 fn is_account(word: &str) -> bool {
-    let digits = word.bytes().filter(u8::is_ascii_digit).count();
-    let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
-    let other = word.len() - digits - letters;
-    let dashes = word.bytes().filter(|&b| b == b'-').count();
-    digits >= 8 && letters <= 8 && other == dashes && !is_date(word)
+    let bytes = word.as_bytes();
+    let iban = matches!(bytes, [a, b, c, d, ..] if a.is_ascii_uppercase() && b.is_ascii_uppercase() && c.is_ascii_digit() && d.is_ascii_digit())
+        && bytes.len() >= 15
+        && bytes.iter().all(u8::is_ascii_alphanumeric);
+    let number = word.trim_start_matches(|c: char| c.is_ascii_uppercase() || c == '-');
+    let plain = number.len() + 4 >= word.len() && number.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+    let digits = number.bytes().filter(u8::is_ascii_digit).count();
+    iban || (plain && digits >= 8 && !is_date(word))
 }
 
 fn is_date(word: &str) -> bool {
@@ -152,21 +158,14 @@ fn image_link(text: &str, open: usize) -> Option<Range<usize>> {
 
 fn carries_data(link: &str) -> bool {
     let Some((_, query)) = link.split_once('?') else {
-        return link.contains(['{', '$', '[']);
+        return link.contains('{');
     };
-    query.split('&').any(|pair| {
-        pair.split_once('=').is_some_and(|(name, value)| {
-            value.contains(['{', '[', '<', '$'])
-                || value.bytes().all(|b| b.is_ascii_uppercase() || b == b'_') && value.len() >= 4
-                || DATA_PARAMETERS.iter().any(|known| name.eq_ignore_ascii_case(known))
-        })
+    query.split('&').filter_map(|pair| pair.split_once('=')).any(|(_, value)| {
+        value.contains(['{', '<'])
+            || value.starts_with('[') && value.ends_with(']')
+            || value.contains('_') && value.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
     })
 }
-
-const DATA_PARAMETERS: [&str; 14] = [
-    "data", "d", "exfil", "secret", "leak", "info", "payload", "msg", "message", "history", "chat", "conversation",
-    "context", "token",
-];
 
 const CURRENCIES: [&str; 22] = [
     "usd", "eur", "gbp", "dollars", "dollar", "euros", "euro", "pounds", "btc", "bitcoin", "bitcoins", "eth",

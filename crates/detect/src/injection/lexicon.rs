@@ -16,7 +16,7 @@ const GLUED_WORD: usize = 14;
 const GLUED_ENTRY: usize = 5;
 
 /// Entries shorter than this are words only by themselves: `my-project` is a name.
-const SHORT_ENTRY: usize = 5;
+const SHORT_ENTRY: usize = 6;
 
 /// The built-in words.
 pub(super) static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::read(include_str!("lexicon.txt")));

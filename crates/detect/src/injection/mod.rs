@@ -117,7 +117,7 @@ fn conclude(
     for decoded in decode(text, Limits::DEFAULT) {
         for block in blocks::blocks(decoded.text.as_bytes()) {
             if let Some(part) = decoded.text.get(block) {
-                keep_worse(&mut worst, score::weigh_decoded(part, &decoded.span, context));
+                keep_worse(&mut worst, score::weigh_decoded(part, decoded.encoding, &decoded.span, context));
             }
         }
     }

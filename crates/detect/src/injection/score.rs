@@ -11,7 +11,7 @@ use super::class::{Class, ClassSet};
 use super::context::{InjectionContext, Surface};
 use super::pattern::{Held, PATTERNS};
 use super::token::{Token, tokens};
-use crate::decode::rot13;
+use crate::decode::{Encoding, rot13};
 use crate::normalize::{Concealment, Normalized, normalize};
 
 /// The evidence at which benign and hostile are equally likely.
@@ -28,6 +28,12 @@ const DISGUISED_WORDS: f32 = 1.5;
 
 /// Points for having been encoded.
 const ENCODED: f32 = 1.5;
+
+/// Points for prose in binary, hexadecimal or Morse.
+const CONCEALED_PROSE: f32 = 2.6;
+
+/// The fewest words that are prose.
+const PROSE_WORDS: usize = 3;
 
 /// Points for naming a tool of the session.
 const SESSION_TOOL: f32 = 1.5;
@@ -68,14 +74,30 @@ pub(super) fn weigh(block: &[u8], context: &InjectionContext<'_>) -> Evidence {
     best
 }
 
-/// Weighs a text that stood encoded at `span`.
-pub(super) fn weigh_decoded(text: &str, span: &Range<usize>, context: &InjectionContext<'_>) -> Evidence {
+/// Weighs a text that stood encoded at `span`. Prose in an encoding that nobody writes prose in speaks for itself.
+pub(super) fn weigh_decoded(
+    text: &str,
+    encoding: Encoding,
+    span: &Range<usize>,
+    context: &InjectionContext<'_>,
+) -> Evidence {
     let mut evidence = weigh(text.as_bytes(), context);
     evidence.points += ENCODED;
+    let concealing = matches!(encoding, Encoding::Binary | Encoding::Hex | Encoding::Morse);
+    if concealing && is_prose(text) {
+        evidence.points += CONCEALED_PROSE;
+        evidence.patterns.push(("hidden.encoded-prose", 0..0));
+    }
     for (_, place) in &mut evidence.patterns {
         *place = span.clone();
     }
     evidence
+}
+
+fn is_prose(text: &str) -> bool {
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let words = text.split_whitespace().filter(|word| word.len() > 1).count();
+    words >= PROSE_WORDS && letters * 10 >= text.chars().count() * 7
 }
 
 /// The beginnings of words that tell a rotated or reversed text, as the gate looks for them.

@@ -40,6 +40,7 @@ impl Token {
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     LEXICON.find(text, &mut tokens);
+    drop_nouns(text, &mut tokens);
     entity::find(text, &mut tokens);
     typo::find(text, &mut tokens);
     tokens.sort_by_key(|token| (token.span.start, token.span.end));
@@ -49,6 +50,36 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     }
     tokens
 }
+
+/// Words such as `email`, `report` or `order` name a thing when an article stands before them; then they ask for nothing.
+fn drop_nouns(text: &str, tokens: &mut Vec<Token>) {
+    let actions = ClassSet::from(Class::Send)
+        | Class::Pay.into()
+        | Class::Act.into()
+        | Class::Strongact.into()
+        | Class::Get.into();
+    tokens.retain_mut(|token| {
+        if token.classes.meets(actions) && follows_article(text, token.span.start) {
+            token.classes = token.classes.without(actions);
+        }
+        !token.classes.is_empty()
+    });
+}
+
+fn follows_article(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let Some(before) = before.strip_suffix(' ') else {
+        return false;
+    };
+    let start = before.rfind(|c: char| !c.is_alphanumeric()).map_or(0, |at| at + 1);
+    let word = before.get(start..).unwrap_or_default();
+    ARTICLES.iter().any(|article| word.eq_ignore_ascii_case(article))
+}
+
+const ARTICLES: [&str; 24] = [
+    "a", "an", "the", "this", "that", "these", "those", "your", "our", "their", "his", "her", "its", "my", "of", "via",
+    "by", "in", "no", "any", "each", "new", "every", "following",
+];
 
 /// Whether only blanks and marks stand between this place and the end of what was said before.
 fn opens_utterance(text: &str, at: usize) -> bool {
