@@ -115,7 +115,8 @@ fn decode_layer(
     if depth > max_depth {
         return;
     }
-    for (span, encoding, text) in runs::stretches(bytes).chain(groups::stretches(bytes)) {
+    let grouped = if groups::may_stand_in(bytes) { bytes } else { &[] };
+    for (span, encoding, text) in runs::stretches(bytes).chain(groups::stretches(grouped)) {
         if text.len() > *budget {
             return;
         }

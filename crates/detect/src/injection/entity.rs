@@ -6,36 +6,64 @@ use super::class::Class;
 use super::token::Token;
 
 /// The most bytes one shape may have.
-const MAX_SHAPE: usize = 256;
+pub(super) const MAX_SHAPE: usize = 256;
 
 /// Pushes a token for each shape in the text.
 pub(super) fn find(text: &str, tokens: &mut Vec<Token>) {
+    let mut number: Option<usize> = None;
     for (start, word) in words(text) {
-        let classes = [
-            (Class::Address, is_mail_address(word)),
-            (Class::Link, is_link(word)),
-            (Class::Account, is_account(word)),
-            (Class::Money, is_money(word)),
-            (Class::Toolname, is_tool_name(word)),
-            (Class::Ident, is_identifier(word)),
-        ];
-        for (class, holds) in classes {
+        let end = start + word.len();
+        let signs = Signs::of(word);
+        let mut push = |class, holds: bool, start| {
             if holds {
-                tokens.push(Token::of(start..start + word.len(), class));
+                tokens.push(Token::of(start..end, class));
             }
+        };
+        let named = (signs.upper || signs.underscore) && is_tool_name(word);
+        push(Class::Address, signs.at && is_mail_address(word), start);
+        push(Class::Link, signs.dot && is_link(word), start);
+        push(Class::Account, signs.digits && is_account(word), start);
+        push(Class::Money, signs.digits && !word.is_ascii() | word.starts_with('$') && is_money(word), start);
+        push(Class::Toolname, named, start);
+        push(Class::Toolinvoke, named && text.as_bytes().get(end) == Some(&b'('), start);
+        push(Class::Ident, is_identifier(word, &signs), start);
+        if let Some(number) = number.take() {
+            push(Class::Money, CURRENCIES.iter().any(|known| word.eq_ignore_ascii_case(known)), number);
         }
-        if is_tool_name(word) && text.get(start + word.len()..).is_some_and(|rest| rest.starts_with('(')) {
-            tokens.push(Token::of(start..start + word.len(), Class::Toolinvoke));
-        }
+        let amount = signs.digits && word.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b','));
+        number = amount.then_some(start);
     }
-    find_spoken_money(text, tokens);
     find_image_links(text, tokens);
+}
+
+/// Which bytes a word has, so that most words need no closer look.
+#[derive(Default)]
+struct Signs {
+    at: bool,
+    dot: bool,
+    digits: bool,
+    upper: bool,
+    underscore: bool,
+}
+
+impl Signs {
+    fn of(word: &str) -> Self {
+        let mut signs = Self::default();
+        for byte in word.bytes() {
+            signs.at |= byte == b'@';
+            signs.dot |= (byte == b'.') | (byte == b':');
+            signs.digits |= byte.is_ascii_digit();
+            signs.upper |= byte.is_ascii_uppercase();
+            signs.underscore |= byte == b'_';
+        }
+        signs
+    }
 }
 
 /// Pieces without blanks, freed of the marks around them.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
-    text.split([' ', '\n', '"', '\'', '(', ')', '<', '>', '`', '[', ']', '{', '}'])
+    text.split(|c: char| matches!(c, ' ' | '\n' | '"' | '\'' | '(' | ')' | '<' | '>' | '`' | '[' | ']' | '{' | '}'))
         .filter_map(move |piece| {
             let start = at;
             at += piece.len() + 1;
@@ -99,20 +127,6 @@ fn is_money(word: &str) -> bool {
     amount.bytes().next().is_some_and(|b| b.is_ascii_digit())
 }
 
-/// `5 Bitcoin`, `2000 USD`: an amount and a currency in words.
-fn find_spoken_money(text: &str, tokens: &mut Vec<Token>) {
-    let mut previous: Option<(usize, &str)> = None;
-    for (start, word) in words(text) {
-        if let Some((number_start, number)) = previous
-            && number.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b','))
-            && CURRENCIES.iter().any(|known| word.eq_ignore_ascii_case(known))
-        {
-            tokens.push(Token::of(number_start..start + word.len(), Class::Money));
-        }
-        previous = Some((start, word));
-    }
-}
-
 /// Names in the manner of programs: `send_money`, `GmailSendEmail`, `sendEmail`.
 fn is_tool_name(word: &str) -> bool {
     if !word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-')) {
@@ -126,14 +140,14 @@ fn is_tool_name(word: &str) -> bool {
     humps >= 1 || (word.contains('_') && word.bytes().any(|b| b.is_ascii_lowercase()))
 }
 
-/// A path, a channel or an identifier: letters with digits, a slash at the front, a hash.
-fn is_identifier(word: &str) -> bool {
+/// An address, a path, a channel, or an identifier: letters with digits, or many digits.
+fn is_identifier(word: &str, signs: &Signs) -> bool {
     let rooted = ["/", "~/", "#", "c:\\"].iter().any(|lead| {
         word.len() > lead.len() + 1 && word.get(..lead.len()).is_some_and(|start| start.eq_ignore_ascii_case(lead))
     });
-    let digits = word.bytes().filter(u8::is_ascii_digit).count();
-    let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
-    rooted || (digits >= 1 && letters >= 1 && !is_mail_address(word)) || digits >= 5 || is_mail_address(word)
+    let digits = || word.bytes().filter(u8::is_ascii_digit).count();
+    let letters = || word.bytes().any(|b| b.is_ascii_alphabetic());
+    rooted || signs.at && is_mail_address(word) || signs.digits && (letters() || digits() >= 5)
 }
 
 /// A Markdown image whose address has a place to fill in, or carries data in its query.

@@ -1,6 +1,7 @@
 //! Words and phrases by meaning. The words are data (`lexicon.txt`); this reads them and finds them in a text.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
@@ -37,7 +38,7 @@ impl Lexicon {
         let finder = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(entries.iter().map(|(entry, _)| entry))
             .ok();
         Self { entries, finder }
@@ -48,17 +49,38 @@ impl Lexicon {
         self.entries.iter().map(|(entry, classes)| (entry.as_str(), *classes))
     }
 
+    /// Whether an entry of one of the classes stands somewhere in the bytes.
+    pub(super) fn mentions(&self, bytes: &[u8], classes: ClassSet) -> bool {
+        self.finder.as_ref().is_some_and(|finder| {
+            finder.find_overlapping_iter(bytes).any(|found| {
+                let known = self.entries.get(found.pattern().as_usize());
+                known.is_some_and(|(_, known)| known.meets(classes)) && is_word(bytes, &found.range())
+            })
+        })
+    }
+
     /// Every entry that stands in the text, overlapping ones included.
     pub(super) fn find(&self, text: &str, tokens: &mut Vec<Token>) {
         let Some(finder) = &self.finder else { return };
         for found in finder.find_overlapping_iter(text) {
             let Some((_, classes)) = self.entries.get(found.pattern().as_usize()) else { continue };
             let (start, end) = (found.start(), found.end());
-            if stands_alone(text, start, end) || inside_glued_word(text, start, end) {
+            if stands_alone(text, start, end) || inside_glued_word(text.as_bytes(), start, end) {
                 tokens.push(Token::new(start..end, *classes));
             }
         }
     }
+}
+
+/// Whether the bytes at a place are a word of their own, or part of words that were glued together.
+pub(super) fn is_word(bytes: &[u8], at: &Range<usize>) -> bool {
+    let alone = |inside: Option<&u8>, outside: Option<&u8>| {
+        !inside.is_some_and(u8::is_ascii_alphanumeric) || !outside.is_some_and(u8::is_ascii_alphanumeric)
+    };
+    let entry = bytes.get(at.clone()).unwrap_or_default();
+    let before = at.start.checked_sub(1).and_then(|before| bytes.get(before));
+    let bordered = alone(entry.first(), before) && alone(entry.last(), bytes.get(at.end));
+    bordered || before == Some(&b'n') || inside_glued_word(bytes, at.start, at.end)
 }
 
 fn lines(text: &str) -> impl Iterator<Item = (Class, String)> {
@@ -89,15 +111,15 @@ fn needs_border(character: char) -> bool {
     character.is_alphanumeric() && (character as u32) < 0x590
 }
 
-fn inside_glued_word(text: &str, start: usize, end: usize) -> bool {
+fn inside_glued_word(bytes: &[u8], start: usize, end: usize) -> bool {
     if end - start < GLUED_ENTRY {
         return false;
     }
-    let bytes = text.as_bytes();
     let is_word = |byte: &&u8| byte.is_ascii_alphabetic();
     let before = bytes.get(..start).unwrap_or_default().iter().rev().take(64).take_while(is_word).count();
     let after = bytes.get(end..).unwrap_or_default().iter().take(64).take_while(is_word).count();
-    before + (end - start) + after >= GLUED_WORD && text.get(start..end).is_some_and(|entry| entry.bytes().all(|b| b.is_ascii_alphabetic()))
+    let whole = before + (end - start) + after;
+    whole >= GLUED_WORD && bytes.get(start..end).is_some_and(|entry| entry.iter().all(u8::is_ascii_alphabetic))
 }
 
 #[cfg(test)]

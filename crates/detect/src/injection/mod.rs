@@ -167,3 +167,9 @@ fn findings(evidence: &Evidence, score: f32) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests;
+#[doc(hidden)]
+pub fn selected_blocks(text: &[u8], hits: &[Hit]) -> (usize, usize, usize, usize) {
+    let mut shaped = 0;
+    shape::for_each(text, |_| shaped += 1);
+    (blocks::blocks(text).count(), gate::select(text, hits, &InjectionContext::NONE).len(), shaped, gate::select(text, &[], &InjectionContext::NONE).len())
+}

@@ -6,6 +6,9 @@
 //! its worst block, so length alone never makes a text suspicious.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 
 use super::class::{Class, ClassSet};
 use super::context::{InjectionContext, Surface};
@@ -15,7 +18,7 @@ use crate::decode::{Encoding, rot13};
 use crate::normalize::{Concealment, Normalized, normalize};
 
 /// The evidence at which benign and hostile are equally likely.
-const EVEN_POINTS: f32 = 4.0;
+const EVEN_POINTS: f32 = 3.4;
 
 /// How fast the score rises with evidence.
 const STEEPNESS: f32 = 1.2;
@@ -103,17 +106,21 @@ fn is_prose(text: &str) -> bool {
 /// The beginnings of words that tell a rotated or reversed text, as the gate looks for them.
 pub(super) const TWISTED_KEYS: [&str; 4] = ["ignore", "previous", "instructions", "disregard"];
 
+/// Finds the keys rotated (even numbers) and reversed (odd numbers).
+static TWISTED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let keys = TWISTED_KEYS.iter().flat_map(|key| [rot13(key), key.chars().rev().collect()]);
+    AhoCorasick::builder().ascii_case_insensitive(true).build(keys).ok()
+});
+
 fn other_readings(text: &str) -> Vec<String> {
-    let lower = text.to_ascii_lowercase();
-    let mut readings = Vec::new();
-    if TWISTED_KEYS.iter().any(|key| lower.contains(&rot13(key))) {
-        readings.push(rot13(text));
+    let (mut rotated, mut reversed) = (false, false);
+    for found in TWISTED.iter().flat_map(|finder| finder.find_iter(text)) {
+        rotated |= found.pattern().as_usize() % 2 == 0;
+        reversed |= found.pattern().as_usize() % 2 == 1;
     }
-    let reversed = |key: &&str| key.chars().rev().collect::<String>();
-    if TWISTED_KEYS.iter().any(|key| lower.contains(&reversed(key))) {
-        readings.push(text.chars().rev().collect());
-    }
-    readings
+    let rotated = rotated.then(|| rot13(text));
+    let reversed = reversed.then(|| text.chars().rev().collect());
+    rotated.into_iter().chain(reversed).collect()
 }
 
 fn weigh_reading(plain: &Normalized<'_>, text: &str, context: &InjectionContext<'_>) -> Evidence {

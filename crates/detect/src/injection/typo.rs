@@ -21,7 +21,7 @@ pub(super) fn find(text: &str, tokens: &mut Vec<Token>) {
     while at < bytes.len() {
         let rest = bytes.get(at..).unwrap_or_default();
         let length = rest.iter().take_while(|b| b.is_ascii_alphanumeric()).count();
-        if (5..=13).contains(&length) {
+        if (5..=13).contains(&length) && matches!(rest, [b'i' | b'I' | b'd' | b'D' | b'p' | b'P' | b'g' | b'G', ..]) {
             let word = rest.get(..length).unwrap_or_default();
             let close = WORDS.iter().find(|(key, _)| one_edit_apart(word, key.as_bytes()));
             if let Some((_, class)) = close {

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 pub use map::Rewritten;
 pub(crate) use map::Draft;
-pub(crate) use spacing::{SPACE_SPLIT_WORDS, SPLITTERS, SPLIT_WORDS};
+pub(crate) use spacing::split_beginnings;
 
 use crate::decode::unescape;
 
