@@ -13,6 +13,30 @@ const MAX_GROUPS: usize = 64 * 1024;
 /// Digits in a binary group.
 const BIT_DIGITS: usize = 8;
 
+/// Bytes that the test for any groups looks at together.
+const CHUNK: usize = 64;
+
+/// Whether the text may hold enough groups to be worth a search. Arithmetic on whole chunks, so that ordinary text
+/// costs next to nothing; a stretch of [`MIN_GROUPS`] groups always shows in one of the chunks it touches.
+pub(super) fn may_stand_in(bytes: &[u8]) -> bool {
+    bytes.chunks(CHUNK).any(|chunk| {
+        let (mut bits, mut pairs, mut signs, mut gaps) = (0_u8, 0_u8, 0_u8, 0_u8);
+        for &byte in chunk {
+            bits += u8::from(byte & 0xfe == b'0');
+            signs += u8::from((byte == b'.') | (byte == b'-'));
+            gaps += u8::from((byte == b' ') | (byte == b'/') | (byte == b'\n'));
+        }
+        for window in chunk.windows(4) {
+            if let [a, b, c, d] = window {
+                let joined = a.is_ascii_alphanumeric() | d.is_ascii_alphanumeric();
+                pairs += u8::from(b.is_ascii_hexdigit() & c.is_ascii_hexdigit() & !joined);
+            }
+        }
+        let prefixed = pairs == 0 && memchr::memmem::find(chunk, b"0x").is_some();
+        bits >= 24 || pairs >= 3 || prefixed || (signs >= 6 && gaps >= 3 && signs + gaps >= 12)
+    })
+}
+
 /// Decoded stretches in order of their place.
 pub(super) fn stretches(bytes: &[u8]) -> impl Iterator<Item = (Range<usize>, Encoding, String)> {
     let mut at = 0;
@@ -101,11 +125,7 @@ const fn is_gap(byte: u8, kind: Group) -> bool {
 /// The value and length of the group that starts here and ends before a gap.
 fn group(bytes: &[u8], start: usize, kind: Group) -> Option<(u8, usize)> {
     let rest = bytes.get(start..)?;
-    let length = rest
-        .iter()
-        .take(10)
-        .take_while(|&&b| is_group_byte(b) && !is_gap(b, kind))
-        .count();
+    let length = rest.iter().take(10).take_while(|&&b| is_group_byte(b) && !is_gap(b, kind)).count();
     let word = std::str::from_utf8(rest.get(..length)?).ok()?;
     let value = match kind {
         Group::Bits if word.len() == BIT_DIGITS => u8::from_str_radix(word, 2).ok()?,
@@ -130,6 +150,6 @@ fn morse(signs: &str) -> Option<u8> {
 
 /// The letters from a to z.
 const MORSE: [&str; 26] = [
-    ".-", "-...", "-.-.", "-..", ".", "..-.", "--.", "....", "..", ".---", "-.-", ".-..", "--", "-.", "---",
-    ".--.", "--.-", ".-.", "...", "-", "..-", "...-", ".--", "-..-", "-.--", "--..",
+    ".-", "-...", "-.-.", "-..", ".", "..-.", "--.", "....", "..", ".---", "-.-", ".-..", "--", "-.", "---", ".--.",
+    "--.-", ".-.", "...", "-", "..-", "...-", ".--", "-..-", "-.--", "--..",
 ];

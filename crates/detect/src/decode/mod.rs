@@ -86,14 +86,7 @@ pub fn decode(bytes: &[u8], limits: Limits) -> Vec<Decoded> {
         next += 1;
         if outer.depth < limits.depth {
             let depth = outer.depth + 1;
-            decode_layer(
-                outer.text.as_bytes(),
-                Some(outer.span),
-                depth,
-                limits.depth,
-                &mut budget,
-                &mut found,
-            );
+            decode_layer(outer.text.as_bytes(), Some(outer.span), depth, limits.depth, &mut budget, &mut found);
         }
     }
     found
@@ -122,7 +115,8 @@ fn decode_layer(
     if depth > max_depth {
         return;
     }
-    for (span, encoding, text) in runs::stretches(bytes).chain(groups::stretches(bytes)) {
+    let grouped = if groups::may_stand_in(bytes) { bytes } else { &[] };
+    for (span, encoding, text) in runs::stretches(bytes).chain(groups::stretches(grouped)) {
         if text.len() > *budget {
             return;
         }

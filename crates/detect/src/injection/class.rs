@@ -15,6 +15,10 @@ impl ClassSet {
         self.0 & other.0 != 0
     }
 
+    pub(super) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// The classes in the set, by number.
     pub(super) fn numbers(self) -> impl Iterator<Item = usize> {
         let mut left = self.0;
@@ -129,6 +133,40 @@ classes! {
     Toolname "toolname",
     Sessiontool "sessiontool",
     Quoted "quoted",
+    Amoralsoft "amoralsoft",
+    Safetypolicy "safetypolicy",
+    Todolead "todolead",
+    Learned "learned",
+    Article "article",
+    Neverrefuse "neverrefuse",
+    Vendorpolicy "vendorpolicy",
+    Amoral "amoral",
+    Persona "persona",
+    Asanai "asanai",
+    Mailparts "mailparts",
+    Secretpath "secretpath",
+    Useasks "useasks",
+    Toolinvoke "toolinvoke",
+    Syscolon "syscolon",
+    Personalsoft "personalsoft",
+    Danname "danname",
+    Quietly "quietly",
+    Data "data",
+    Actas "actas",
+    Pretext "pretext",
+    Speak "speak",
+    Solely "solely",
+    Stopall "stopall",
+    Nevermind "nevermind",
+    Whenasked "whenasked",
+    Tellme "tellme",
+    Thesecret "thesecret",
+    Harm "harm",
+    Userdata "userdata",
+    Splitpart "splitpart",
+    Destmine "destmine",
+    Strongact "strongact",
+    Ident "ident",
 }
 
 const _: () = assert!(Class::COUNT <= 128, "a set holds at most 128 classes");

@@ -1,28 +1,32 @@
 //! Which blocks are worth weighing.
 //!
-//! A block can only score if one of the anchored patterns holds in it. A pattern with one anchor needs a word of that
-//! class; a pattern with two needs a word of each near the other. Those words are the triggers that the shared pass
-//! looks for. Blocks that do not read as they stand (see `shape`) are always weighed, and so are blocks that name a
-//! tool of the session.
+//! A block can only score if one of the anchored patterns holds in it. Each anchored pattern names its rarest words,
+//! which are the triggers that the shared pass looks for; where one stands, the step next to it in the pattern must
+//! stand near, and a look at the few bytes there decides. Addresses are found by their `@`. Blocks that do not read as
+//! they stand (see `shape`) are always weighed, and so are blocks that name a tool of the session.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
+use unicode_normalization::UnicodeNormalization as _;
 
 use super::blocks::blocks;
 use super::class::{Class, ClassSet};
 use super::context::InjectionContext;
-use super::lexicon::LEXICON;
+use super::entity::MAX_SHAPE;
+use super::lexicon::{LEXICON, is_word};
 use super::pattern::{PATTERNS, Pattern};
 use super::score::TWISTED_KEYS;
 use super::shape;
 use crate::candidates::{Hit, Literal, MIN_LITERAL};
 use crate::decode::rot13;
-use crate::normalize::{SPACE_SPLIT_WORDS, SPLIT_WORDS, SPLITTERS};
+use crate::normalize::split_beginnings;
 
-/// How near each other the two anchors of a pattern must stand, in bytes as written.
-const NEAR: usize = 512;
+/// What a distance in the plain reading may have been as written: lines are indented, blanks doubled.
+const fn as_written(gap: usize) -> usize {
+    gap * 2 + 32
+}
 
 /// The shortest tool name that counts: shorter ones are ordinary words.
 const MIN_TOOL_NAME: usize = 5;
@@ -41,6 +45,8 @@ pub fn triggers() -> Vec<Literal> {
 pub(super) fn select(text: &[u8], hits: &[Hit], context: &InjectionContext<'_>) -> Vec<Range<usize>> {
     let mut marks = Marks::of(text);
     mark_hits(text, hits, &mut marks);
+    mark_addresses(text, &mut marks);
+    mark_images(text, &mut marks);
     shape::for_each(text, |chunk| marks.mark(chunk));
     mark_tools(text, context, &mut marks);
     marks.selected()
@@ -50,177 +56,185 @@ static GATE: LazyLock<Gate> = LazyLock::new(Gate::build);
 
 struct Gate {
     triggers: Vec<Trigger>,
-    pairs: Vec<(ClassSet, ClassSet)>,
-    /// Classes that can be one side of a pair.
-    paired: ClassSet,
+    /// For each class what must stand near it; empty when the class never triggers.
+    needs: Vec<Vec<Need>>,
 }
 
 struct Trigger {
     bytes: Vec<u8>,
-    /// Enough by itself.
-    alone: bool,
+    /// The classes among the entry's own that trigger; none means that the literal is enough.
     classes: ClassSet,
+}
+
+/// What must stand near a trigger.
+#[derive(Clone, Debug, PartialEq)]
+enum Need {
+    Nothing,
+    Before { classes: ClassSet, within: usize },
+    After { classes: ClassSet, within: usize },
 }
 
 impl Gate {
     fn build() -> Self {
-        let mut single = ClassSet::default();
-        let mut pairs = Vec::new();
-        for anchors in PATTERNS.iter().map(anchors) {
-            match anchors.as_slice() {
-                [] => {}
-                [one] => single |= *one,
-                [first, second, ..] => pairs.push((*first, *second)),
+        let mut needs = vec![Vec::new(); Class::COUNT];
+        let mut anchors = ClassSet::default();
+        for (classes, need) in PATTERNS.iter().filter_map(need) {
+            anchors |= classes;
+            for class in classes.numbers() {
+                if let Some(list) = needs.get_mut(class) {
+                    list.push(need.clone());
+                }
             }
         }
-        let paired = pairs
-            .iter()
-            .fold(ClassSet::default(), |all, (a, b)| all | *a | *b);
         let mut triggers = Vec::new();
         for (entry, classes) in LEXICON.entries() {
-            let alone = classes.meets(single);
-            if alone || classes.meets(paired) {
-                for bytes in spellings(entry, alone) {
-                    triggers.push(Trigger {
-                        bytes,
-                        alone,
-                        classes,
-                    });
-                }
+            let classes = classes & anchors;
+            if !classes.is_empty() {
+                triggers.extend(spellings(entry).into_iter().map(|bytes| Trigger { bytes, classes }));
             }
         }
         triggers.extend(disguises().map(|bytes| Trigger {
             bytes,
-            alone: true,
             classes: ClassSet::default(),
         }));
-        Self {
-            triggers,
-            pairs,
-            paired,
-        }
+        Self { triggers, needs }
+    }
+
+    fn needs(&self, class: usize) -> &[Need] {
+        self.needs.get(class).map_or(&[], Vec::as_slice)
     }
 }
 
-fn anchors(pattern: &Pattern) -> Vec<ClassSet> {
-    pattern
-        .steps
-        .iter()
-        .filter(|step| step.anchor)
-        .map(|step| step.classes)
-        .collect()
+/// The anchor of a pattern, and what its neighbour in the pattern asks for.
+fn need(pattern: &Pattern) -> Option<(ClassSet, Need)> {
+    let at = pattern.steps.iter().position(|step| step.anchor)?;
+    let anchor = pattern.steps.get(at)?;
+    let need = if let Some(before) = at.checked_sub(1).and_then(|before| pattern.steps.get(before)) {
+        Need::Before {
+            classes: before.classes,
+            within: as_written(anchor.gap),
+        }
+    } else if let Some(after) = pattern.steps.get(at + 1) {
+        Need::After {
+            classes: after.classes,
+            within: as_written(after.gap),
+        }
+    } else {
+        Need::Nothing
+    };
+    Some((anchor.classes, need))
 }
 
 /// How an entry may be written so that it still counts: short words between blanks, phrases over a line's end.
-fn spellings(entry: &str, alone: bool) -> Vec<Vec<u8>> {
+fn spellings(entry: &str) -> Vec<Vec<u8>> {
     if entry.len() < MIN_LITERAL {
         return [" ", "\n", "\"", "'"]
             .iter()
             .map(|before| format!("{before}{entry} ").into_bytes())
             .collect();
     }
-    let mut spellings = vec![entry.as_bytes().to_vec()];
-    if alone {
-        for (at, _) in entry.match_indices(' ') {
-            for gap in ["\n", "\r\n", "\n  ", "\n    ", "\\n"] {
-                let (before, after) = (entry.get(..at), entry.get(at + 1..));
-                spellings.push(
-                    format!("{}{gap}{}", before.unwrap_or_default(), after.unwrap_or_default()).into_bytes(),
-                );
-            }
-        }
-    }
-    spellings
+    let composed: String = entry.nfc().collect();
+    let composed = (composed != entry).then(|| composed.into_bytes());
+    let broken = entry.match_indices(' ').map(|(at, _)| {
+        let (before, after) = (entry.get(..at), entry.get(at + 1..));
+        format!("{}\n{}", before.unwrap_or_default(), after.unwrap_or_default()).into_bytes()
+    });
+    std::iter::once(entry.as_bytes().to_vec()).chain(composed).chain(broken).collect()
 }
 
 /// Beginnings of split words, and the key words rotated and reversed.
 fn disguises() -> impl Iterator<Item = Vec<u8>> {
-    let split = SPLIT_WORDS.iter().flat_map(|word| {
-        (2..word.len()).flat_map(move |at| {
-            SPLITTERS.iter().map(move |&splitter| {
-                let (head, tail) = word.split_at(at);
-                [
-                    head.as_bytes(),
-                    &[splitter],
-                    tail.get(..1).unwrap_or_default().as_bytes(),
-                ]
-                .concat()
-            })
-        })
+    let twisted = TWISTED_KEYS.iter().flat_map(|key| {
+        [rot13(key).into_bytes(), key.bytes().rev().collect()]
     });
-    let spaced = SPLIT_WORDS.iter().take(SPACE_SPLIT_WORDS).flat_map(|word| {
-        (2..word.len() - 1).map(move |at| {
-            let (head, tail) = word.split_at(at);
-            format!("{head} {tail}").into_bytes()
-        })
-    });
-    let twisted = TWISTED_KEYS
-        .iter()
-        .flat_map(|key| [rot13(key).into_bytes(), key.bytes().rev().collect()]);
-    split.chain(spaced).chain(twisted)
+    split_beginnings().into_iter().chain(twisted)
 }
 
 fn mark_hits(text: &[u8], hits: &[Hit], marks: &mut Marks) {
-    let mut last = [None::<usize>; Class::COUNT];
     for hit in hits {
-        let Some(trigger) = GATE.triggers.get(hit.tag as usize) else {
-            continue;
-        };
-        if trigger.alone {
+        let Some(trigger) = GATE.triggers.get(hit.tag as usize) else { continue };
+        if trigger.classes.is_empty() {
             marks.mark(hit.at.clone());
-        }
-        if !trigger.classes.meets(GATE.paired) {
-            continue;
-        }
-        for (first, second) in &GATE.pairs {
-            if trigger.classes.meets(*second)
-                && let Some(start) =
-                    nearest(&last, *first).filter(|start| hit.at.start.saturating_sub(*start) <= NEAR)
-            {
-                marks.mark(start..hit.at.end);
-            }
-            if trigger.classes.meets(*first)
-                && let Some(end) = shape_after(text, hit.at.end, *second)
-            {
-                marks.mark(hit.at.start..end);
-            }
-        }
-        for class in trigger.classes.numbers() {
-            if let Some(slot) = last.get_mut(class) {
-                *slot = Some(hit.at.start);
+        } else if is_word(text, &hit.at) {
+            for class in trigger.classes.numbers() {
+                mark_if_met(text, &hit.at, class, marks);
             }
         }
     }
 }
 
-fn nearest(last: &[Option<usize>; Class::COUNT], classes: ClassSet) -> Option<usize> {
-    classes.numbers().filter_map(|class| *last.get(class)?).max()
+fn mark_addresses(text: &[u8], marks: &mut Marks) {
+    for at in memchr::memchr_iter(b'@', text) {
+        mark_if_met(text, &(at..at + 1), Class::Address as usize, marks);
+    }
 }
 
-/// Where something that looks like one of the given shapes stands after a word, if it does.
-fn shape_after(text: &[u8], from: usize, classes: ClassSet) -> Option<usize> {
-    let window = text.get(from..text.len().min(from + NEAR))?;
-    let addresses = ClassSet::from(Class::Address) | Class::Link.into();
-    let numbers = ClassSet::from(Class::Account) | Class::Money.into();
-    let names = ClassSet::from(Class::Toolname);
-    let address = || memchr::memchr2(b'@', b'.', window).is_some();
-    let number = || window.iter().any(u8::is_ascii_digit);
-    let name = || {
-        window
-            .iter()
-            .any(|&byte| byte == b'_' || byte.is_ascii_uppercase())
+fn mark_images(text: &[u8], marks: &mut Marks) {
+    for at in memchr::memmem::find_iter(text, b"![") {
+        let window = text.get(at..text.len().min(at + 2 * MAX_SHAPE)).unwrap_or_default();
+        if window.iter().any(|byte| matches!(byte, b'{' | b'<' | b'_')) || memchr::memmem::find(window, b"=[").is_some() {
+            marks.mark(at..at + window.len());
+        }
+    }
+}
+
+fn mark_if_met(text: &[u8], at: &Range<usize>, class: usize, marks: &mut Marks) {
+    let needs = GATE.needs(class);
+    let reach = |pick: fn(&Need) -> usize| needs.iter().map(pick).max().unwrap_or(0);
+    let before = at.start.saturating_sub(reach(Need::reach_before));
+    let after = at.end.saturating_add(reach(Need::reach_after)).min(text.len());
+    if needs.contains(&Need::Nothing)
+        || meets(text.get(before..at.start), needs, Need::wants_before)
+        || meets(text.get(at.end..after), needs, Need::wants_after)
+    {
+        marks.mark(before..after);
+    }
+}
+
+impl Need {
+    const fn reach_before(&self) -> usize {
+        match self {
+            Self::Before { within, .. } => *within,
+            Self::After { .. } | Self::Nothing => 0,
+        }
+    }
+
+    const fn reach_after(&self) -> usize {
+        match self {
+            Self::After { within, .. } => *within,
+            Self::Before { .. } | Self::Nothing => 0,
+        }
+    }
+
+    fn wants_before(&self) -> ClassSet {
+        match self {
+            Self::Before { classes, .. } => *classes,
+            Self::After { .. } | Self::Nothing => ClassSet::default(),
+        }
+    }
+
+    fn wants_after(&self) -> ClassSet {
+        match self {
+            Self::After { classes, .. } => *classes,
+            Self::Before { .. } | Self::Nothing => ClassSet::default(),
+        }
+    }
+}
+
+/// Whether something of the classes that are wanted may stand in the window. Says yes too often rather than not.
+fn meets(window: Option<&[u8]>, needs: &[Need], wants: fn(&Need) -> ClassSet) -> bool {
+    let wanted = needs.iter().map(wants).fold(ClassSet::default(), |all, classes| all | classes);
+    let Some(window) = window.filter(|window| !window.is_empty() && !wanted.is_empty()) else {
+        return false;
     };
-    let found = classes.meets(addresses) && address()
-        || classes.meets(numbers) && number()
-        || classes.meets(names) && name();
-    found.then_some(from + window.len().min(160))
+    let shapes = ClassSet::from(Class::Account) | Class::Money.into() | Class::Ident.into() | Class::Toolinvoke.into();
+    let shaped = wanted.meets(shapes) && window.iter().any(|&b| b.is_ascii_digit() || b == b'(');
+    let addressed = wanted.meets(Class::Address.into()) && window.contains(&b'@');
+    shaped || addressed || LEXICON.mentions(window, wanted)
 }
 
 fn mark_tools(text: &[u8], context: &InjectionContext<'_>, marks: &mut Marks) {
-    let names = context
-        .tool_names
-        .iter()
-        .filter(|name| name.len() >= MIN_TOOL_NAME);
+    let names = context.tool_names.iter().filter(|name| name.len() >= MIN_TOOL_NAME);
     if let Ok(finder) = AhoCorasick::new(names) {
         for found in finder.find_iter(text) {
             marks.mark(found.range());

@@ -14,8 +14,7 @@ use super::token::Token;
 const DEFAULT_GAP: usize = 24;
 
 /// The built-in patterns.
-pub(super) static PATTERNS: LazyLock<Patterns> =
-    LazyLock::new(|| Patterns::read(include_str!("patterns.txt")));
+pub(super) static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns::read(include_str!("patterns.txt")));
 
 /// A way of giving orders, recognised by the words it takes.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +31,7 @@ pub(super) struct Step {
     pub(super) classes: ClassSet,
     pub(super) gap: usize,
     pub(super) opens: bool,
+    pub(super) opens_value: bool,
     /// Whether the gate may rely on this step.
     pub(super) anchor: bool,
 }
@@ -90,11 +90,7 @@ impl Patterns {
     pub(super) fn held(&self, text: &str, tokens: &[Token]) -> Vec<Held> {
         let mut walk = Walk {
             patterns: &self.patterns,
-            reached: self
-                .patterns
-                .iter()
-                .map(|pattern| vec![Reached::default(); pattern.steps.len()])
-                .collect(),
+            reached: self.patterns.iter().map(|pattern| vec![Reached::default(); pattern.steps.len()]).collect(),
             breaks: hard_breaks(text),
             held: Vec::new(),
         };
@@ -131,7 +127,7 @@ impl Walk<'_> {
     fn take(&mut self, token: &Token, number: usize, place: usize) -> Option<()> {
         let pattern = self.patterns.get(number)?;
         let step = pattern.steps.get(place)?;
-        if (step.opens && !token.opens) || (step.anchor && token.misspelt) {
+        if (step.opens && !token.opens) || (step.opens_value && !token.opens_value) || (step.anchor && token.misspelt) {
             return None;
         }
         let begin = match place.checked_sub(1) {
@@ -186,6 +182,7 @@ fn read_line(line: &'static str) -> Option<Pattern> {
 
 fn read_step(word: &str, gap: usize) -> Option<Step> {
     let (opens, word) = word.strip_prefix('^').map_or((false, word), |rest| (true, rest));
+    let (opens_value, word) = word.strip_prefix('~').map_or((false, word), |rest| (true, rest));
     let (anchor, word) = word.strip_suffix('*').map_or((false, word), |rest| (true, rest));
     let mut classes = ClassSet::default();
     for name in word.split('|') {
@@ -195,6 +192,7 @@ fn read_step(word: &str, gap: usize) -> Option<Step> {
         classes,
         gap,
         opens,
+        opens_value,
         anchor,
     })
 }

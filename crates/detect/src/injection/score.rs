@@ -6,16 +6,19 @@
 //! its worst block, so length alone never makes a text suspicious.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 
 use super::class::{Class, ClassSet};
 use super::context::{InjectionContext, Surface};
 use super::pattern::{Held, PATTERNS};
 use super::token::{Token, tokens};
-use crate::decode::rot13;
+use crate::decode::{Encoding, rot13};
 use crate::normalize::{Concealment, Normalized, normalize};
 
 /// The evidence at which benign and hostile are equally likely.
-const EVEN_POINTS: f32 = 4.0;
+const EVEN_POINTS: f32 = 3.4;
 
 /// How fast the score rises with evidence.
 const STEEPNESS: f32 = 1.2;
@@ -28,6 +31,12 @@ const DISGUISED_WORDS: f32 = 1.5;
 
 /// Points for having been encoded.
 const ENCODED: f32 = 1.5;
+
+/// Points for prose in binary, hexadecimal or Morse.
+const CONCEALED_PROSE: f32 = 2.6;
+
+/// The fewest words that are prose.
+const PROSE_WORDS: usize = 3;
 
 /// Points for naming a tool of the session.
 const SESSION_TOOL: f32 = 1.5;
@@ -68,54 +77,66 @@ pub(super) fn weigh(block: &[u8], context: &InjectionContext<'_>) -> Evidence {
     best
 }
 
-/// Weighs a text that stood encoded at `span`.
-pub(super) fn weigh_decoded(text: &str, span: &Range<usize>, context: &InjectionContext<'_>) -> Evidence {
+/// Weighs a text that stood encoded at `span`. Prose in an encoding that nobody writes prose in speaks for itself.
+pub(super) fn weigh_decoded(
+    text: &str,
+    encoding: Encoding,
+    span: &Range<usize>,
+    context: &InjectionContext<'_>,
+) -> Evidence {
     let mut evidence = weigh(text.as_bytes(), context);
     evidence.points += ENCODED;
+    let concealing = matches!(encoding, Encoding::Binary | Encoding::Hex | Encoding::Morse);
+    if concealing && is_prose(text) {
+        evidence.points += CONCEALED_PROSE;
+        evidence.patterns.push(("hidden.encoded-prose", 0..0));
+    }
     for (_, place) in &mut evidence.patterns {
         *place = span.clone();
     }
     evidence
 }
 
+fn is_prose(text: &str) -> bool {
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let words = text.split_whitespace().filter(|word| word.len() > 1).count();
+    words >= PROSE_WORDS && letters * 10 >= text.chars().count() * 7
+}
+
 /// The beginnings of words that tell a rotated or reversed text, as the gate looks for them.
 pub(super) const TWISTED_KEYS: [&str; 4] = ["ignore", "previous", "instructions", "disregard"];
 
+/// Finds the keys rotated (even numbers) and reversed (odd numbers).
+static TWISTED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let keys = TWISTED_KEYS.iter().flat_map(|key| [rot13(key), key.chars().rev().collect()]);
+    AhoCorasick::builder().ascii_case_insensitive(true).build(keys).ok()
+});
+
 fn other_readings(text: &str) -> Vec<String> {
-    let lower = text.to_ascii_lowercase();
-    let mut readings = Vec::new();
-    if TWISTED_KEYS.iter().any(|key| lower.contains(&rot13(key))) {
-        readings.push(rot13(text));
+    let (mut rotated, mut reversed) = (false, false);
+    for found in TWISTED.iter().flat_map(|finder| finder.find_iter(text)) {
+        rotated |= found.pattern().as_usize() % 2 == 0;
+        reversed |= found.pattern().as_usize() % 2 == 1;
     }
-    let reversed = |key: &&str| key.chars().rev().collect::<String>();
-    if TWISTED_KEYS.iter().any(|key| lower.contains(&reversed(key))) {
-        readings.push(text.chars().rev().collect());
-    }
-    readings
+    let rotated = rotated.then(|| rot13(text));
+    let reversed = reversed.then(|| text.chars().rev().collect());
+    rotated.into_iter().chain(reversed).collect()
 }
 
 fn weigh_reading(plain: &Normalized<'_>, text: &str, context: &InjectionContext<'_>) -> Evidence {
     let mut tokens = tokens(text);
     add_session_tools(text, context, &mut tokens);
     let held = PATTERNS.held(text, &tokens);
-    let anchored = held
-        .iter()
-        .any(|held| PATTERNS.get(held.pattern).is_some_and(|p| p.is_anchored()));
+    let anchored = held.iter().any(|held| PATTERNS.get(held.pattern).is_some_and(|p| p.is_anchored()));
     let mut ledger = Ledger::default();
     let mut patterns = Vec::new();
     for Held { pattern, span } in first_of_each(held) {
-        let Some(pattern) = PATTERNS.get(pattern) else {
-            continue;
-        };
+        let Some(pattern) = PATTERNS.get(pattern) else { continue };
         if !counts(pattern.family(), context.surface) {
             continue;
         }
         ledger.add(pattern.family(), pattern.points);
-        let span = if text.len() == plain.text().len() {
-            span
-        } else {
-            0..plain.text().len()
-        };
+        let span = if text.len() == plain.text().len() { span } else { 0..plain.text().len() };
         patterns.push((pattern.name, plain.source(span)));
     }
     let concealed = concealment_points(plain.concealment());
@@ -149,16 +170,8 @@ fn first_of_each(held: Vec<Held>) -> Vec<Held> {
 }
 
 fn concealment_points(concealment: Concealment) -> f32 {
-    let hidden = if concealment.tags >= HIDDEN_CHARACTERS {
-        HIDDEN_TEXT
-    } else {
-        0.0
-    };
-    let disguised = if concealment.look_alikes > 0 || concealment.invisible > 1 {
-        DISGUISED_WORDS
-    } else {
-        0.0
-    };
+    let hidden = if concealment.tags >= HIDDEN_CHARACTERS { HIDDEN_TEXT } else { 0.0 };
+    let disguised = if concealment.look_alikes > 0 || concealment.invisible > 1 { DISGUISED_WORDS } else { 0.0 };
     hidden + disguised
 }
 
@@ -208,12 +221,9 @@ impl Ledger {
     }
 
     fn total(mut self) -> f32 {
-        self.families
-            .iter_mut()
-            .map(|(_, list)| {
-                list.sort_by(|a, b| b.total_cmp(a));
-                list.iter().rev().fold(0.0, |sum, points| points + sum / 2.0)
-            })
-            .sum()
+        self.families.iter_mut().map(|(_, list)| {
+            list.sort_by(|a, b| b.total_cmp(a));
+            list.iter().rev().fold(0.0, |sum, points| points + sum / 2.0)
+        }).sum()
     }
 }

@@ -100,10 +100,7 @@ fn fold_char(character: char, source: Range<usize>, draft: &mut Draft, concealed
 
 /// Reads a run of variation selectors; returns how many bytes it took.
 fn reveal_selectors(text: &str, at: usize, draft: &mut Draft, concealed: &mut Concealment) -> usize {
-    let run = || {
-        text.chars()
-            .map_while(|c| variation_byte(c).map(|byte| (c, byte)))
-    };
+    let run = || text.chars().map_while(|c| variation_byte(c).map(|byte| (c, byte)));
     let used = run().map(|(c, _)| c.len_utf8()).sum();
     if run().take(HIDDEN_BYTES).count() < HIDDEN_BYTES {
         return used;

@@ -13,9 +13,9 @@ mod spacing;
 
 use std::ops::Range;
 
-pub(crate) use map::Draft;
 pub use map::Rewritten;
-pub(crate) use spacing::{SPACE_SPLIT_WORDS, SPLIT_WORDS, SPLITTERS};
+pub(crate) use map::Draft;
+pub(crate) use spacing::split_beginnings;
 
 use crate::decode::unescape;
 
@@ -123,11 +123,7 @@ fn rewrite_folded(mut text: Rewritten, concealed: &mut Concealment) -> Rewritten
         let draft = fold::unmask(text.text(), concealed);
         text.push(draft);
     }
-    for pass in [
-        spacing::join_spaced,
-        spacing::collapse_blanks,
-        spacing::join_split,
-    ] {
+    for pass in [spacing::join_spaced, spacing::collapse_blanks, spacing::join_split] {
         if let Some(draft) = pass(text.text()) {
             text.push(draft);
         }

@@ -1,5 +1,9 @@
 //! Words that were pulled apart are put together again; runs of blanks become one.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use super::map::Draft;
 
 /// The fewest single letters in a row that count as a spaced-out word.
@@ -7,7 +11,7 @@ const SPACED_LETTERS: usize = 4;
 
 /// The words whose split forms are recognised. The gate lists the beginnings of the same forms as triggers, so that
 /// a text without a trigger has none of them.
-pub(crate) const SPLIT_WORDS: [&str; 8] = [
+const SPLIT_WORDS: [&str; 8] = [
     "ignore",
     "previous",
     "instructions",
@@ -19,15 +23,18 @@ pub(crate) const SPLIT_WORDS: [&str; 8] = [
 ];
 
 /// What may stand between the parts of a split word, besides one space.
-pub(crate) const SPLITTERS: [u8; 6] = *b"-_.*|~";
+const SPLITTERS: [u8; 6] = *b"-_.*|~";
 
 /// Words of [`SPLIT_WORDS`] that are joined over a single space, because no part of them is a word of its own.
-pub(crate) const SPACE_SPLIT_WORDS: usize = 4;
+const SPACE_SPLIT_WORDS: usize = 4;
 
 const SPACED_SEPARATORS: &str = " .-_*|/,·•~+";
 
 /// Joins `i g n o r e` and `i-g-n-o-r-e`. Two or more separators in a row end a word.
 pub(super) fn join_spaced(text: &str) -> Option<Draft> {
+    if !may_be_spaced(text) {
+        return None;
+    }
     let mut draft: Option<Draft> = None;
     let mut copied = 0;
     let mut at = 0;
@@ -53,19 +60,20 @@ pub(super) fn join_spaced(text: &str) -> Option<Draft> {
 
 /// Joins split forms of [`SPLIT_WORDS`].
 pub(super) fn join_split(text: &str) -> Option<Draft> {
+    if !may_be_split(text) {
+        return None;
+    }
     let mut draft: Option<Draft> = None;
     let mut copied = 0;
     let mut words = words_with_splitters(text).peekable();
     while let Some((start, word)) = words.next() {
-        let joined = split_word(word)
-            .map(|known| (known, start + word.len()))
-            .or_else(|| {
-                let &(next_start, next) = words.peek()?;
-                let whole = text.get(start..next_start + next.len())?;
-                let known = space_split_word(whole)?;
-                words.next();
-                Some((known, next_start + next.len()))
-            });
+        let joined = split_word(word).map(|known| (known, start + word.len())).or_else(|| {
+            let &(next_start, next) = words.peek()?;
+            let whole = text.get(start..next_start + next.len())?;
+            let known = space_split_word(whole)?;
+            words.next();
+            Some((known, next_start + next.len()))
+        });
         if let Some((known, end)) = joined {
             let draft = draft.get_or_insert_with(|| Draft::with_capacity(text.len()));
             draft.keep(text.get(copied..start).unwrap_or_default(), copied);
@@ -82,19 +90,15 @@ pub(super) fn join_split(text: &str) -> Option<Draft> {
 pub(super) fn collapse_blanks(text: &str) -> Option<Draft> {
     let mut draft: Option<Draft> = None;
     let mut copied = 0;
+    let bytes = text.as_bytes();
     let mut at = 0;
-    while let Some(start) = text.get(at..).and_then(|rest| rest.find(char::is_whitespace)) {
-        let start = at + start;
-        let run = text.get(start..).unwrap_or_default();
-        let length = run.find(|c: char| !c.is_whitespace()).unwrap_or(run.len());
-        let run = run.get(..length).unwrap_or_default();
+    while let Some(start) = next_blank(bytes, at) {
+        let run = bytes.get(start..).unwrap_or_default();
+        let length = run.iter().take_while(|&&byte| is_blank(byte)).count();
         at = start + length;
-        let blank = if run.bytes().filter(|&b| b == b'\n').nth(1).is_some() {
-            "\n"
-        } else {
-            " "
-        };
-        if run != blank {
+        let newlines = run.get(..length).unwrap_or_default().iter().filter(|&&b| b == b'\n').count();
+        let blank = if newlines > 1 { "\n" } else { " " };
+        if length > 1 || bytes.get(start) != Some(&b' ') {
             let draft = draft.get_or_insert_with(|| Draft::with_capacity(text.len()));
             draft.keep(text.get(copied..start).unwrap_or_default(), copied);
             draft.replace(blank, start..at);
@@ -104,6 +108,42 @@ pub(super) fn collapse_blanks(text: &str) -> Option<Draft> {
     let mut draft = draft?;
     draft.keep(text.get(copied..).unwrap_or_default(), copied);
     Some(draft)
+}
+
+/// The next blank that is not a single space between words.
+fn next_blank(bytes: &[u8], from: usize) -> Option<usize> {
+    let rest = bytes.get(from..)?;
+    let mut previous = false;
+    for (offset, &byte) in rest.iter().enumerate() {
+        if byte == b' ' {
+            if previous {
+                return Some(from + offset - 1);
+            }
+            previous = true;
+        } else if is_blank(byte) {
+            return Some(from + offset - usize::from(previous));
+        } else {
+            previous = false;
+        }
+    }
+    None
+}
+
+const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// Whether any letter stands alone between others that do: the cheap test before [`join_spaced`].
+fn may_be_spaced(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    !text.is_ascii()
+        || bytes.windows(5).any(|w| match w {
+            [a, b, c, d, e] => {
+                let letters = a.is_ascii_alphabetic() & c.is_ascii_alphabetic() & e.is_ascii_alphabetic();
+                letters & !b.is_ascii_alphanumeric() & !d.is_ascii_alphanumeric()
+            }
+            _ => false,
+        })
 }
 
 fn next_spaced(text: &str, from: usize) -> Option<std::ops::Range<usize>> {
@@ -152,17 +192,37 @@ fn spaced_run(text: &str) -> (usize, usize) {
     (letters, end)
 }
 
+/// Whether the beginning of a split word stands somewhere: the cheap test before [`join_split`].
+fn may_be_split(text: &str) -> bool {
+    SPLIT_BEGINNINGS.as_ref().is_none_or(|finder| finder.is_match(text))
+}
+
+static SPLIT_BEGINNINGS: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(split_beginnings()).ok());
+
+/// How every split form of [`SPLIT_WORDS`] begins: some letters, what splits, and the next letter; for a space the
+/// whole rest, since a space alone says little.
+pub(crate) fn split_beginnings() -> Vec<Vec<u8>> {
+    let splits = |word: &'static str| (2..word.len()).map(move |at| word.split_at(at));
+    let marked = SPLIT_WORDS.into_iter().flat_map(splits).flat_map(|(head, tail)| {
+        let next = tail.get(..1).unwrap_or_default();
+        SPLITTERS.into_iter().map(move |splitter| [head.as_bytes(), &[splitter], next.as_bytes()].concat())
+    });
+    let spaced = SPLIT_WORDS.into_iter().take(SPACE_SPLIT_WORDS).flat_map(splits);
+    let spaced = spaced.filter(|(_, tail)| tail.len() > 1).map(|(head, tail)| format!("{head} {tail}").into_bytes());
+    marked.chain(spaced).collect()
+}
+
 fn words_with_splitters(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
-    text.split_inclusive(|c: char| !is_word_part(c))
-        .filter_map(move |piece| {
-            let start = at;
-            at += piece.len();
-            let word = piece.trim_end_matches(|c: char| !is_word_part(c) || is_splitter(c));
-            let lead = word.len() - word.trim_start_matches(is_splitter).len();
-            let word = word.get(lead..)?;
-            (!word.is_empty()).then_some((start + lead, word))
-        })
+    text.split_inclusive(|c: char| !is_word_part(c)).filter_map(move |piece| {
+        let start = at;
+        at += piece.len();
+        let word = piece.trim_end_matches(|c: char| !is_word_part(c) || is_splitter(c));
+        let lead = word.len() - word.trim_start_matches(is_splitter).len();
+        let word = word.get(lead..)?;
+        (!word.is_empty()).then_some((start + lead, word))
+    })
 }
 
 fn is_word_part(character: char) -> bool {
@@ -174,7 +234,7 @@ fn is_splitter(character: char) -> bool {
 }
 
 fn split_word(word: &str) -> Option<&'static str> {
-    if word.len() > 32 || !word.contains(is_splitter) || word.find(is_splitter)? < 2 {
+    if word.len() > 32 || word.find(is_splitter)? < 2 {
         return None;
     }
     SPLIT_WORDS
