@@ -14,7 +14,7 @@ use super::shape::{Alphabet, entropy, is_uuid};
 use super::value::{Joint, Value, value_after};
 
 /// The words whose presence makes a name worth reading. `pass` covers password, passwd and passphrase.
-pub(super) const WORDS: &[&str] = &["pass", "pwd", "secret", "token", "key", "credential", "creds", "auth"];
+pub(super) const WORDS: &[&str] = &["pass", "pwd", "secret", "token", "key", "credential", "creds", "auth", "_pat"];
 
 /// What an assignment turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +65,9 @@ fn is_password(text: &[u8], name: &Range<usize>, value: &Value) -> bool {
         return false;
     };
     let alphabet = Alphabet::of(bytes);
+    if value.joint == Joint::Argument && alphabet.digits == 0 {
+        return false;
+    }
     let has_blank = bytes.iter().any(u8::is_ascii_whitespace);
     if bytes.len() > 128 || (has_blank && alphabet.digits == 0) || is_public_login(text, name) {
         return false;

@@ -6,7 +6,7 @@ pub(super) fn may_begin(text: &[u8], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).and_then(|last| text.get(last)) else {
         return true;
     };
-    if !is_word(*before) {
+    if !is_word(*before) || text.get(at).is_some_and(|&first| !is_word(first)) {
         return true;
     }
     let tail = text.get(at.saturating_sub(3)..at).unwrap_or_default();

@@ -67,18 +67,28 @@ pub(super) fn not_random(value: &[u8]) -> Option<Harmless> {
 
 /// Excluded even after a name such as `password`, where people do choose words: what forms, types and manuals say.
 pub(super) fn is_stock_word(value: &[u8]) -> bool {
-    STOCK_WORDS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+    STOCK_WORDS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes())) || is_field_name(value)
+}
+
+/// `new_password`, `API_TOKEN`: the name of a field where its value should be.
+fn is_field_name(value: &[u8]) -> bool {
+    let tails = ["_password", "_passwd", "_pass", "_token", "_secret", "_key", "_pwd", "-password", "-token", "-secret", "-key"];
+    let plain = value.iter().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-'))
+        || value.iter().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'-'));
+    plain && tails.iter().any(|tail| ends_with_any_case(value, tail.as_bytes()))
 }
 
 /// Whether a value refers to another place.
 pub(super) fn is_reference(value: &[u8]) -> bool {
     let starts = [
-        "$", "{{", "<", "[", "#{", "@{", "&", "%(", "{%", "process.env", "os.environ", "os.getenv", "getenv", "env.", "env(",
+        "{{", "<", "[", "#{", "@{", "&", "%(", "{%", "process.env", "os.environ", "os.getenv", "getenv", "env.", "env(",
         "env[", "system.getenv", "import.meta", "secrets.", "vault:", "ref:", "arn:", "self.", "this.", "config.", "settings.",
         "!ref", "!sub", "!vault", "var.", "local.", "data.", "params.", "args.", "options.", "request.", "req.",
     ];
     let contains = ["${", "{{", "#{", "$(", "<%", "%>", "process.env", "getenv("];
-    starts.iter().any(|start| starts_with_any_case(value, start.as_bytes()))
+    // Three or more dollars are the fields of a password hash, not a variable.
+    let is_variable = value.first() == Some(&b'$') && value.iter().filter(|&&byte| byte == b'$').count() < 3;
+    is_variable || starts.iter().any(|start| starts_with_any_case(value, start.as_bytes()))
         || contains.iter().any(|part| contains_any_case(value, part.as_bytes()))
         || (value.len() > 2 && value.first() == Some(&b'%') && value.last() == Some(&b'%'))
         || (value.len() > 2 && value.first() == Some(&b'{') && value.last() == Some(&b'}') && is_word_like(value))
@@ -102,7 +112,7 @@ fn is_placeholder(value: &[u8]) -> bool {
 fn is_masked(value: &[u8]) -> bool {
     let letters = value.iter().filter(|byte| byte.is_ascii_alphanumeric()).count();
     let masks = value.iter().filter(|byte| matches!(byte, b'x' | b'X' | b'0')).count();
-    masks == letters || value.starts_with("\u{2022}".as_bytes())
+    (masks == letters && !value.is_empty()) || value.starts_with("\u{2022}".as_bytes())
 }
 
 fn is_repetition(value: &[u8]) -> bool {
@@ -136,7 +146,16 @@ fn is_locator(value: &[u8]) -> bool {
         || value.get(1..3) == Some(b":\\")
         || file_ends.iter().any(|end| ends_with_any_case(value, end.as_bytes()))
         || letters == 0
+        || ends_in_version(value)
         || is_address(value)
+}
+
+/// `name-1.2.3`: a package and its version.
+fn ends_in_version(value: &[u8]) -> bool {
+    let is_version_byte = |byte: &&u8| byte.is_ascii_digit() || **byte == b'.';
+    let version = value.iter().rev().take_while(is_version_byte).count();
+    let tail = value.get(value.len() - version..).unwrap_or_default();
+    tail.len() >= 3 && tail.windows(2).filter(|pair| pair.contains(&b'.')).count() >= 2 && tail.first() != Some(&b'.')
 }
 
 fn is_address(value: &[u8]) -> bool {

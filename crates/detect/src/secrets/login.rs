@@ -33,7 +33,7 @@ pub(super) fn in_url(text: &[u8], at: &Range<usize>) -> Option<Range<usize>> {
 
 /// `curl -u user:password`: the password, at the `-u ` or `--user `.
 pub(super) fn on_command_line(text: &[u8], at: &Range<usize>) -> Option<Range<usize>> {
-    if !contains_any_case(behind(text, at.start, 256), b"curl") {
+    if !is_flag(text, at) || !contains_any_case(behind(text, at.start, 256), b"curl") {
         return None;
     }
     let word = shell_word(text, at.end);
@@ -51,6 +51,9 @@ pub(super) fn on_command_line(text: &[u8], at: &Range<usize>) -> Option<Range<us
 
 /// `psexec ... -p password`, `sshpass -p password`, `docker login -p password`: the password, at the `-p `.
 pub(super) fn after_flag(text: &[u8], at: &Range<usize>) -> Option<Range<usize>> {
+    if !is_flag(text, at) {
+        return None;
+    }
     let command = behind(text, at.start, 160);
     let known = ["psexec", "sshpass", "docker login", "podman login", "plink", "net use", "svn "];
     if !known.iter().any(|name| contains_any_case(command, name.as_bytes())) {
@@ -106,6 +109,10 @@ pub(super) fn bearer_header(text: &[u8], at: &Range<usize>) -> Option<Range<usiz
         && never_a_secret(bytes).is_none()
         && not_random(bytes).is_none();
     convinces.then_some(run)
+}
+
+fn is_flag(text: &[u8], at: &Range<usize>) -> bool {
+    behind(text, at.start, 1).first().is_none_or(u8::is_ascii_whitespace)
 }
 
 fn is_login(user: &[u8], password: &[u8]) -> bool {

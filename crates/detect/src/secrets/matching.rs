@@ -7,7 +7,7 @@ use regex_automata::{Anchored, Input, Span};
 use super::bounds::{ahead, may_begin, may_end, name_may_begin};
 use super::exclude::{contains_any_case, never_a_secret};
 use super::rule::{Form, Rule};
-use super::shape::entropy;
+use super::shape::{entropy, is_word_like};
 
 /// The longest token that a pattern may match.
 const LONGEST_TOKEN: usize = 4096;
@@ -22,7 +22,7 @@ const SHORTEST_VALUE: usize = 8;
 pub(super) fn secret_at(rule: &Rule, text: &[u8], at: &Range<usize>) -> Option<Range<usize>> {
     match rule.form {
         Form::Pattern { before } => (at.start.saturating_sub(before)..=at.start).find_map(|start| pattern_at(rule, text, start)),
-        Form::Named => named_after(rule, text, at),
+        Form::Named { ordinary_word } => named_after(rule, text, at, ordinary_word),
     }
 }
 
@@ -36,7 +36,7 @@ pub(super) fn pattern_at(rule: &Rule, text: &[u8], start: usize) -> Option<Range
 }
 
 /// Looks for the rule's value in the bytes after its name.
-pub(super) fn named_after(rule: &Rule, text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
+fn named_after(rule: &Rule, text: &[u8], name: &Range<usize>, ordinary_word: bool) -> Option<Range<usize>> {
     if !name_may_begin(text, name.start) {
         return None;
     }
@@ -47,9 +47,10 @@ pub(super) fn named_after(rule: &Rule, text: &[u8], name: &Range<usize>) -> Opti
         }
         let start = name.end + offset + 1;
         let begins = !byte.is_ascii_alphanumeric() && could_begin_value(ahead(text, start, SHORTEST_VALUE));
-        if begins && points(window.get(..=offset).unwrap_or_default()) {
+        if begins && points(window.get(..=offset).unwrap_or_default(), ordinary_word) {
             let found = anchored(rule, text, start)
-                .filter(|(whole, secret)| ends_value(text, whole.end) && convinces(rule, text, secret));
+                .filter(|(whole, secret)| ends_value(text, whole.end) && convinces(rule, text, secret))
+                .filter(|(_, secret)| text.get(secret.clone()).is_some_and(|value| !is_word_like(value)));
             if let Some((_, secret)) = found {
                 return Some(secret);
             }
@@ -94,8 +95,9 @@ fn could_begin_value(head: &[u8]) -> bool {
 }
 
 /// Whether what stands between name and value ties the two: a separator, a quote, or a word such as "key".
-fn points(between: &[u8]) -> bool {
-    if between.iter().any(|byte| matches!(byte, b'=' | b':' | b'>' | b'|' | b',')) || between.len() <= 2 {
+fn points(between: &[u8], ordinary_word: bool) -> bool {
+    let separates = |byte: &u8| matches!(byte, b'=' | b':' | b'>' | b'|' | b',');
+    if !ordinary_word && (between.iter().any(separates) || between.len() <= 2) {
         return true;
     }
     ["key", "token", "secret", "access", "private", "pass", "auth", "api", "pat", "id"]

@@ -154,7 +154,7 @@ impl RuleFamily for Secrets {
             verified_by: match (rule.form, rule.check) {
                 (Form::Pattern { .. }, None) => "the provider's prefix and format, entropy, no placeholder",
                 (Form::Pattern { .. }, Some(_)) => "the provider's prefix and format, entropy, no placeholder; a checksum raises confidence",
-                (Form::Named, _) => "the provider's name shortly before, the format, entropy, no placeholder",
+                (Form::Named { .. }, _) => "the provider's name shortly before, the format, entropy, no placeholder",
             }
             .to_owned(),
         });
@@ -220,8 +220,8 @@ impl Structured {
             Self::PrivateKey => &["-----BEGIN "],
             Self::SignedToken => &["eyJ"],
             Self::UrlPassword => &["://"],
-            Self::CurlPassword => &[" -u ", " --user "],
-            Self::FlagPassword => &[" -p "],
+            Self::CurlPassword => &["-u ", "--user "],
+            Self::FlagPassword => &["-p "],
             Self::ConnectionString => &["password", "pwd"],
             Self::BasicHeader => &["basic "],
             Self::BearerHeader => &["bearer ", "bearer: "],

@@ -56,7 +56,7 @@ pub(super) fn promise(name: &[u8]) -> Option<Promise> {
     {
         return Some(Promise::Password);
     }
-    if last == "key" && words.pair_before_key() || SECRET_WORDS.contains(&last) || last.ends_with("token") {
+    if last == "key" && words.pair_before_key() || SECRET_WORDS.contains(&last) {
         return Some(Promise::Secret);
     }
     if last.ends_with("apikey") || last.ends_with("secret") || last.ends_with("authkey") {
@@ -131,6 +131,7 @@ impl Words {
 const SECRET_WORDS: &[&str] = &[
     "secret", "token", "credential", "credentials", "cred", "creds", "auth", "apikey", "pat", "bearer", "accesskey", "secretkey",
     "privatekey", "authtoken", "accesstoken", "authkey", "appkey", "appsecret", "clientsecret",
+    "apitoken", "bottoken", "mytoken", "usertoken", "refreshtoken", "sessiontoken", "idtoken",
 ];
 
 /// Words that make the key of `... key` the key of a door.
@@ -143,7 +144,7 @@ const KEY_QUALIFIERS: &[&str] = &[
 const DISCLAIMERS: &[&str] = &[
     "public", "pub", "csrf", "xsrf", "page", "next", "continuation", "cursor", "sync", "placeholder", "example", "sample",
     "fingerprint", "thumbprint", "checksum", "digest", "integrity", "resolved", "author", "authors", "keyword", "keywords",
-    "cancellation", "commit", "etag",
+    "cancellation", "etag",
 ];
 
 /// Words that make a key the key of a table, a map or a keyboard.
@@ -163,7 +164,7 @@ const TAILS: &[&str] = &[
     "pattern", "param", "limit", "usage", "email", "at", "by", "date", "time", "timeout", "event", "class", "manager", "service",
     "handler", "store", "vault", "ring", "chars", "host", "port", "user", "username", "keys", "secrets", "tokens", "source",
     "results", "method", "mode", "domain", "group", "role", "region", "status", "state", "error", "enabled", "required", "module",
-    "session", "server", "space", "kind", "tag", "ref", "index",
+    "session", "server", "space", "kind", "tag", "ref", "index", "sha", "rev", "revision",
 ];
 
 #[cfg(test)]
