@@ -6,15 +6,25 @@
 use std::ops::Range;
 
 use super::bounds::{ahead, behind};
-use super::exclude::{
-    Harmless, contains_any_case, has_hash_form, is_stock_word, never_a_secret, not_random,
-};
+use super::exclude::{Harmless, contains_any_case, has_hash_form, is_stock_word, never_a_secret, not_random};
 use super::name::{Promise, name_around, promise};
 use super::shape::{Alphabet, entropy, is_uuid};
 use super::value::{Joint, Value, value_after};
 
 /// The words whose presence makes a name worth reading. `pass` covers password, passwd and passphrase.
-pub(super) const WORDS: &[&str] = &["pass", "pwd", "secret", "token", "key", "credential", "creds", "auth", "_pat"];
+pub(super) const WORDS: &[&str] = &[
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "key",
+    "credential",
+    "creds",
+    "auth",
+    "_pat",
+    "access",
+    "private",
+];
 
 /// What an assignment turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,14 +46,26 @@ pub(super) fn judge(text: &[u8], word: &Range<usize>) -> Option<Assignment> {
     if never_a_secret(bytes).is_some() || is_stock_word(bytes) || same_as_name(text, &name, bytes) {
         return None;
     }
+    let is_sequence = promise == Promise::Secret && not_random(bytes) == Some(Harmless::Sequence);
     let confidence = match promise {
-        _ if value.joint == Joint::Loose => (!is_uuid(bytes) && is_random(bytes, 12)).then_some(50),
+        _ if value.joint == Joint::Loose => {
+            let is_named_uuid = is_uuid(bytes) && promise == Promise::Secret;
+            (is_named_uuid || (!is_uuid(bytes) && is_random(bytes, 12))).then_some(50)
+        }
         Promise::Password => is_password(text, &name, &value).then_some(70),
-        Promise::Secret => (is_data(&value, bytes) && (is_uuid(bytes) || is_random(bytes, 8))).then_some(70),
-        Promise::Mentioned => (is_data(&value, bytes) && is_random(bytes, 16) && !has_hash_form(bytes)).then_some(50),
-        Promise::Key => (is_data(&value, bytes) && is_random(bytes, 16)).then_some(50),
+        Promise::Secret => {
+            (is_data(&value, bytes) && (is_uuid(bytes) || is_sequence || is_random(bytes, 8))).then_some(70)
+        }
+        Promise::Mentioned => {
+            (is_data(&value, bytes) && is_random(bytes, 16) && !has_hash_form(bytes)).then_some(50)
+        }
+        Promise::Key | Promise::Label => (is_data(&value, bytes) && is_random(bytes, 16)).then_some(50),
     }?;
-    Some(Assignment { promise, span: value.span, confidence })
+    Some(Assignment {
+        promise,
+        span: value.span,
+        confidence,
+    })
 }
 
 /// `NAME-value`: a dash joins a name to a value that begins with no word.
@@ -56,7 +78,11 @@ fn dashed(text: &[u8], name: &Range<usize>) -> Option<Value> {
         .iter()
         .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
         .count();
-    Some(Value { span: start..start + length, joint: Joint::Loose, quoted: false })
+    Some(Value {
+        span: start..start + length,
+        joint: Joint::Loose,
+        quoted: false,
+    })
 }
 
 /// A value that a person may have chosen.
@@ -80,16 +106,23 @@ fn is_password(text: &[u8], name: &Range<usize>, value: &Value) -> bool {
 
 /// Without quotes a value may as well be code or prose: calls, members, types and the rest of a sentence are not passwords.
 fn is_bare_password(text: &[u8], value: &Value, bytes: &[u8], alphabet: Alphabet) -> bool {
-    if bytes.iter().any(|byte| matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'\\')) {
+    if bytes
+        .iter()
+        .any(|byte| matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'\\'))
+    {
         return false;
     }
-    if ["pass", "pwd", "secret", "token"].iter().any(|word| contains_any_case(bytes, word.as_bytes())) {
+    if ["pass", "pwd", "secret", "token"]
+        .iter()
+        .any(|word| contains_any_case(bytes, word.as_bytes()))
+    {
         return is_random(bytes, 12);
     }
     if alphabet.digits > 0 {
         return alphabet.letters() > 0 || alphabet.digits >= 6;
     }
-    let is_member = bytes.contains(&b'.') && alphabet.other == bytes.iter().filter(|&&byte| byte == b'.').count();
+    let is_member =
+        bytes.contains(&b'.') && alphabet.other == bytes.iter().filter(|&&byte| byte == b'.').count();
     let is_type = bytes.first().is_some_and(u8::is_ascii_uppercase) && alphabet.other == 0;
     !is_member && !is_type && ends_statement(text, value.span.end)
 }
@@ -97,8 +130,16 @@ fn is_bare_password(text: &[u8], value: &Value, bytes: &[u8], alphabet: Alphabet
 /// Whether nothing but a comment or the end of a statement follows on the line.
 fn ends_statement(text: &[u8], end: usize) -> bool {
     let rest = ahead(text, end, 8);
-    let after = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t')).and_then(|at| rest.get(at..));
-    after.is_none_or(|after| matches!(after, [b'\n' | b'\r' | b';' | b'&' | b'#' | b'<' | b'"' | b'\'', ..] | [b'/', b'/', ..]))
+    let after = rest
+        .iter()
+        .position(|byte| !matches!(byte, b' ' | b'\t'))
+        .and_then(|at| rest.get(at..));
+    after.is_none_or(|after| {
+        matches!(
+            after,
+            [b'\n' | b'\r' | b';' | b'&' | b'#' | b'<' | b'"' | b'\'', ..] | [b'/', b'/', ..]
+        )
+    })
 }
 
 /// By convention the password of an anonymous login is anything at all.
@@ -108,12 +149,15 @@ fn is_public_login(text: &[u8], name: &Range<usize>) -> bool {
 
 /// A value that is data rather than code: quoted, or free of what only expressions hold.
 fn is_data(value: &Value, bytes: &[u8]) -> bool {
-    let is_code = bytes.iter().any(|byte| matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'$' | b'*'));
+    let is_code = bytes
+        .iter()
+        .any(|byte| matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'$' | b'*'));
     !bytes.iter().any(u8::is_ascii_whitespace) && (value.quoted || !is_code)
 }
 
 fn same_as_name(text: &[u8], name: &Range<usize>, value: &[u8]) -> bool {
-    text.get(name.clone()).is_some_and(|name| name.eq_ignore_ascii_case(value))
+    text.get(name.clone())
+        .is_some_and(|name| name.eq_ignore_ascii_case(value))
 }
 
 /// A first, cheap look: long enough, and both letters and digits.

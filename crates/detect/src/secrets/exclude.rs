@@ -54,7 +54,7 @@ pub(super) fn not_random(value: &[u8]) -> Option<Harmless> {
         Some(Harmless::NamedHash)
     } else if is_locator(value) {
         Some(Harmless::Locator)
-    } else if longest_runs(value).1 >= 10 {
+    } else if longest_runs(value).1 >= 20 {
         Some(Harmless::Sequence)
     } else if is_uuid(value) {
         Some(Harmless::Uuid)
@@ -67,51 +67,166 @@ pub(super) fn not_random(value: &[u8]) -> Option<Harmless> {
 
 /// Excluded even after a name such as `password`, where people do choose words: what forms, types and manuals say.
 pub(super) fn is_stock_word(value: &[u8]) -> bool {
-    STOCK_WORDS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes())) || is_field_name(value)
+    STOCK_WORDS
+        .iter()
+        .any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+        || is_field_name(value)
 }
 
 /// `new_password`, `API_TOKEN`: the name of a field where its value should be.
 fn is_field_name(value: &[u8]) -> bool {
-    let tails = ["_password", "_passwd", "_pass", "_token", "_secret", "_key", "_pwd", "-password", "-token", "-secret", "-key"];
-    let plain = value.iter().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-'))
-        || value.iter().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'-'));
-    plain && tails.iter().any(|tail| ends_with_any_case(value, tail.as_bytes()))
+    let tails = [
+        "_password",
+        "_passwd",
+        "_pass",
+        "_token",
+        "_secret",
+        "_key",
+        "_pwd",
+        "-password",
+        "-token",
+        "-secret",
+        "-key",
+    ];
+    let plain = value
+        .iter()
+        .all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-'))
+        || value
+            .iter()
+            .all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'-'));
+    plain
+        && tails
+            .iter()
+            .any(|tail| ends_with_any_case(value, tail.as_bytes()))
 }
 
 /// Whether a value refers to another place.
 pub(super) fn is_reference(value: &[u8]) -> bool {
     let starts = [
-        "{{", "<", "[", "#{", "@{", "&", "%(", "{%", "process.env", "os.environ", "os.getenv", "getenv", "env.", "env(",
-        "env[", "system.getenv", "import.meta", "secrets.", "vault:", "ref:", "arn:", "self.", "this.", "config.", "settings.",
-        "!ref", "!sub", "!vault", "var.", "local.", "data.", "params.", "args.", "options.", "request.", "req.",
+        "{{",
+        "<",
+        "[",
+        "#{",
+        "@{",
+        "&",
+        "%(",
+        "{%",
+        "process.env",
+        "os.environ",
+        "os.getenv",
+        "getenv",
+        "env.",
+        "env(",
+        "env[",
+        "system.getenv",
+        "import.meta",
+        "secrets.",
+        "vault:",
+        "ref:",
+        "arn:",
+        "self.",
+        "this.",
+        "config.",
+        "settings.",
+        "!ref",
+        "!sub",
+        "!vault",
+        "var.",
+        "local.",
+        "data.",
+        "params.",
+        "args.",
+        "options.",
+        "request.",
+        "req.",
     ];
     let contains = ["${", "{{", "#{", "$(", "<%", "%>", "process.env", "getenv("];
     // Three or more dollars are the fields of a password hash, not a variable.
     let is_variable = value.first() == Some(&b'$') && value.iter().filter(|&&byte| byte == b'$').count() < 3;
-    is_variable || starts.iter().any(|start| starts_with_any_case(value, start.as_bytes()))
-        || contains.iter().any(|part| contains_any_case(value, part.as_bytes()))
+    is_variable
+        || starts
+            .iter()
+            .any(|start| starts_with_any_case(value, start.as_bytes()))
+        || contains
+            .iter()
+            .any(|part| contains_any_case(value, part.as_bytes()))
         || (value.len() > 2 && value.first() == Some(&b'%') && value.last() == Some(&b'%'))
-        || (value.len() > 2 && value.first() == Some(&b'{') && value.last() == Some(&b'}') && is_word_like(value))
+        || (value.len() > 2
+            && value.first() == Some(&b'{')
+            && value.last() == Some(&b'}')
+            && is_word_like(value))
 }
 
 fn is_placeholder(value: &[u8]) -> bool {
     let contains = [
-        "changeme", "change_me", "change-me", "placeholder", "replaceme", "replace_", "replace-", "xxxxx", "*****", ".....",
-        "redacted", "your_", "your-", "yourp", "yours", "yourt", "yourk", "youra", "your ", "insert_", "insert-", "goes_here",
-        "goes-here", "_here", "-here", "dummy", "foobar", "fixme", "not-set", "not_set", "notset", "to_be_", "_example",
-        "-example", "example_", "example-", "sample_", "sample-", "my-secret", "my_secret", "my-token", "my_token", "mytoken",
-        "my-api", "my_api", "supersecret", "super-secret", "super_secret", "testtest", "bot-token", "bot_token", "todo",
+        "changeme",
+        "change_me",
+        "change-me",
+        "placeholder",
+        "replaceme",
+        "replace_",
+        "replace-",
+        "xxxxx",
+        "*****",
+        ".....",
+        "redacted",
+        "your_",
+        "your-",
+        "yourp",
+        "yours",
+        "yourt",
+        "yourk",
+        "youra",
+        "your ",
+        "insert_",
+        "insert-",
+        "goes_here",
+        "goes-here",
+        "_here",
+        "-here",
+        "dummy",
+        "foobar",
+        "fixme",
+        "not-set",
+        "not_set",
+        "notset",
+        "to_be_",
+        "_example",
+        "-example",
+        "example_",
+        "example-",
+        "sample_",
+        "sample-",
+        "my-secret",
+        "my_secret",
+        "my-token",
+        "my_token",
+        "mytoken",
+        "my-api",
+        "my_api",
+        "supersecret",
+        "super-secret",
+        "super_secret",
+        "testtest",
+        "bot-token",
+        "bot_token",
+        "todo",
     ];
     ends_with(value, b"EXAMPLE")
         || ends_with(value, b"EXAMPLEKEY")
-        || contains.iter().any(|part| contains_any_case(value, part.as_bytes()))
+        || contains
+            .iter()
+            .any(|part| contains_any_case(value, part.as_bytes()))
         || is_masked(value)
 }
 
 /// All of one mask character, perhaps cut into groups: `xxx-xxx`, `••••`, `####`.
 fn is_masked(value: &[u8]) -> bool {
     let letters = value.iter().filter(|byte| byte.is_ascii_alphanumeric()).count();
-    let masks = value.iter().filter(|byte| matches!(byte, b'x' | b'X' | b'0')).count();
+    let masks = value
+        .iter()
+        .filter(|byte| matches!(byte, b'x' | b'X' | b'0'))
+        .count();
     (masks == letters && !value.is_empty()) || value.starts_with("\u{2022}".as_bytes())
 }
 
@@ -120,22 +235,26 @@ fn is_repetition(value: &[u8]) -> bool {
     value.len() >= 8 && (same * 2 >= value.len() || distinct(value) <= value.len().min(16) / 4)
 }
 
-fn is_published_sample(value: &[u8]) -> bool {
+pub(super) fn is_published_sample(value: &[u8]) -> bool {
     let digest = Sha256::digest(value);
     let short = digest.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes));
     short.is_some_and(|short| PUBLISHED_SAMPLES.contains(&short))
 }
 
 fn is_named_hash(value: &[u8]) -> bool {
-    ["sha1", "sha256", "sha384", "sha512", "md5", "blake"].iter().any(|name| {
-        starts_with_any_case(value, name.as_bytes()) && matches!(value.get(name.len()), Some(b'-' | b':' | b'='))
-    })
+    ["sha1", "sha256", "sha384", "sha512", "md5", "blake"]
+        .iter()
+        .any(|name| {
+            starts_with_any_case(value, name.as_bytes())
+                && matches!(value.get(name.len()), Some(b'-' | b':' | b'='))
+        })
 }
 
 fn is_locator(value: &[u8]) -> bool {
     let file_ends = [
-        ".pem", ".key", ".crt", ".cer", ".p12", ".pfx", ".json", ".txt", ".yml", ".yaml", ".xml", ".env", ".js", ".ts", ".py",
-        ".go", ".rs", ".com", ".org", ".net", ".io", ".md", ".html", ".jks", ".keytab", ".conf", ".toml", ".php",
+        ".pem", ".key", ".crt", ".cer", ".p12", ".pfx", ".json", ".txt", ".yml", ".yaml", ".xml", ".env",
+        ".js", ".ts", ".py", ".go", ".rs", ".com", ".org", ".net", ".io", ".md", ".html", ".jks", ".keytab",
+        ".conf", ".toml", ".php",
     ];
     let letters = Alphabet::of(value).letters();
     contains_any_case(value, b"://")
@@ -144,7 +263,9 @@ fn is_locator(value: &[u8]) -> bool {
         || value.starts_with(b"../")
         || value.starts_with(b"~/")
         || value.get(1..3) == Some(b":\\")
-        || file_ends.iter().any(|end| ends_with_any_case(value, end.as_bytes()))
+        || file_ends
+            .iter()
+            .any(|end| ends_with_any_case(value, end.as_bytes()))
         || letters == 0
         || ends_in_version(value)
         || is_address(value)
@@ -155,7 +276,9 @@ fn ends_in_version(value: &[u8]) -> bool {
     let is_version_byte = |byte: &&u8| byte.is_ascii_digit() || **byte == b'.';
     let version = value.iter().rev().take_while(is_version_byte).count();
     let tail = value.get(value.len() - version..).unwrap_or_default();
-    tail.len() >= 3 && tail.windows(2).filter(|pair| pair.contains(&b'.')).count() >= 2 && tail.first() != Some(&b'.')
+    tail.len() >= 3
+        && tail.windows(2).filter(|pair| pair.contains(&b'.')).count() >= 2
+        && tail.first() != Some(&b'.')
 }
 
 fn is_address(value: &[u8]) -> bool {
@@ -165,7 +288,9 @@ fn is_address(value: &[u8]) -> bool {
     let host = value.get(at + 1..).unwrap_or_default();
     at > 0
         && host.contains(&b'.')
-        && host.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
+        && host
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
 }
 
 /// Whether a value has the length of a common hash and only hex digits: a commit, a checksum, a fingerprint.
@@ -174,11 +299,13 @@ pub(super) fn has_hash_form(value: &[u8]) -> bool {
 }
 
 pub(super) fn contains_any_case(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
+    text.windows(part.len())
+        .any(|window| window.eq_ignore_ascii_case(part))
 }
 
 pub(super) fn starts_with_any_case(text: &[u8], start: &[u8]) -> bool {
-    text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
+    text.get(..start.len())
+        .is_some_and(|head| head.eq_ignore_ascii_case(start))
 }
 
 fn ends_with_any_case(text: &[u8], end: &[u8]) -> bool {
@@ -193,14 +320,108 @@ fn ends_with(text: &[u8], end: &[u8]) -> bool {
 }
 
 const STOCK_WORDS: &[&str] = &[
-    "password", "passwd", "passphrase", "passcode", "pass", "pwd", "secret", "token", "key", "apikey", "api_key", "user",
-    "username", "login", "credentials", "credential", "auth", "bearer", "basic", "digest", "none", "null", "nil", "true", "false",
-    "undefined", "string", "str", "text", "int", "bool", "boolean", "bytes", "byte", "object", "any", "char", "number",
-    "required", "optional", "empty", "default", "hidden", "input", "value", "field", "type", "name", "yes", "test", "tests",
-    "testing", "example", "sample", "demo", "unset", "missing", "invalid", "valid", "unknown", "blank", "prompt", "stdin",
-    "yyy", "abc", "foo", "bar", "baz", "qux", "mypassword", "my_password", "my-password", "userpass", "varchar", "unicode",
-    "option", "file", "env", "return", "await", "new", "function", "const", "self", "this", "wrong", "incorrect", "expired",
-    "reset", "changed", "forgot", "change", "must", "should", "is", "was", "were", "the", "and", "or", "for", "with",
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "key",
+    "apikey",
+    "api_key",
+    "user",
+    "username",
+    "login",
+    "credentials",
+    "credential",
+    "auth",
+    "bearer",
+    "basic",
+    "digest",
+    "none",
+    "null",
+    "nil",
+    "true",
+    "false",
+    "undefined",
+    "string",
+    "str",
+    "text",
+    "int",
+    "bool",
+    "boolean",
+    "bytes",
+    "byte",
+    "object",
+    "any",
+    "char",
+    "number",
+    "required",
+    "optional",
+    "empty",
+    "default",
+    "hidden",
+    "input",
+    "value",
+    "field",
+    "type",
+    "name",
+    "yes",
+    "test",
+    "tests",
+    "testing",
+    "example",
+    "sample",
+    "demo",
+    "unset",
+    "missing",
+    "invalid",
+    "valid",
+    "unknown",
+    "blank",
+    "prompt",
+    "stdin",
+    "yyy",
+    "abc",
+    "foo",
+    "bar",
+    "baz",
+    "qux",
+    "mypassword",
+    "my_password",
+    "my-password",
+    "userpass",
+    "varchar",
+    "unicode",
+    "option",
+    "file",
+    "env",
+    "return",
+    "await",
+    "new",
+    "function",
+    "const",
+    "self",
+    "this",
+    "wrong",
+    "incorrect",
+    "expired",
+    "reset",
+    "changed",
+    "forgot",
+    "change",
+    "must",
+    "should",
+    "is",
+    "was",
+    "were",
+    "the",
+    "and",
+    "or",
+    "for",
+    "with",
 ];
 
 /// The first eight bytes of the SHA-256 of each published sample, so that no sample stands in this project.

@@ -29,13 +29,14 @@ pub use rule::{RuleError, SecretRule};
 
 use self::name::Promise;
 use self::rule::{Form, Rule};
-use crate::candidates::{Hit, Literal, RuleFamily};
+use crate::candidates::{Case, Hit, Literal, RuleFamily};
 use crate::{Confidence, Finding, FindingKind, RuleDescription, RuleId};
 
 /// The embedded rules, in TOML.
 const EMBEDDED: &[&str] = &[
     include_str!("../../rules/secrets-prefixed.toml"),
     include_str!("../../rules/secrets-named.toml"),
+    include_str!("../../rules/secrets-services.toml"),
 ];
 
 /// All credential rules, ready to judge.
@@ -43,7 +44,7 @@ const EMBEDDED: &[&str] = &[
 pub struct Secrets {
     rules: Vec<Rule>,
     structured: Vec<(Structured, RuleId)>,
-    generic: [(Promise, RuleId); 4],
+    generic: [(Promise, RuleId); 5],
 }
 
 impl Secrets {
@@ -67,50 +68,73 @@ impl Secrets {
         let mut rules = Rule::check_all(written, false)?;
         for rule in Rule::check_all(own, true)? {
             if rules.iter().any(|known| known.id == rule.id) {
-                return Err(RuleError::Twice { rule: rule.id.as_str().to_owned() });
+                return Err(RuleError::Twice {
+                    rule: rule.id.as_str().to_owned(),
+                });
             }
             rules.push(rule);
         }
-        let structured = Structured::ALL.map(|kind| (kind, RuleId::new(kind.id()))).to_vec();
+        let structured = Structured::ALL
+            .map(|kind| (kind, RuleId::new(kind.id())))
+            .to_vec();
         let generic = [
             (Promise::Password, RuleId::new("generic-password")),
             (Promise::Secret, RuleId::new("generic-secret")),
             (Promise::Mentioned, RuleId::new("generic-secret")),
             (Promise::Key, RuleId::new("generic-key")),
+            (Promise::Label, RuleId::new("generic-key")),
         ];
-        Ok(Self { rules, structured, generic })
+        Ok(Self {
+            rules,
+            structured,
+            generic,
+        })
     }
 
-    /// Tries every rule at every place, without the shared pass. Slow; the measure for the fast way.
+    /// Judges without the shared pass: patterns at every byte, whether or not a literal stands there, and everything else
+    /// wherever its words stand. Slow; the measure for the fast way.
     #[doc(hidden)]
     #[must_use]
     pub fn scan_plainly(&self, text: &[u8]) -> Vec<Finding> {
         let mut found = Vec::new();
-        for literal in self.literals() {
-            let length = literal.bytes.len();
-            for (start, window) in text.windows(length).enumerate() {
-                let stands = match literal.case {
-                    crate::candidates::Case::Exact => window == literal.bytes,
-                    crate::candidates::Case::Ignore => window.eq_ignore_ascii_case(&literal.bytes),
-                };
-                if stands {
-                    let hit = Hit { at: start..start + length, tag: literal.tag };
-                    self.verify(text, &hit, &mut found);
-                }
-            }
-        }
         for rule in &self.rules {
             if let Form::Pattern { .. } = rule.form {
                 let spans = (0..text.len()).filter_map(|start| matching::pattern_at(rule, text, start));
                 found.extend(spans.map(|span| finding_of(rule, text, span)));
             }
         }
+        let is_pattern = |tag: u32| {
+            self.rules
+                .get(tag as usize)
+                .is_some_and(|rule| matches!(rule.form, Form::Pattern { .. }))
+        };
+        for literal in self.literals().iter().filter(|literal| !is_pattern(literal.tag)) {
+            self.verify_everywhere(text, literal, &mut found);
+        }
         sort_and_merge(&mut found);
         found
     }
 
+    /// Finds a literal byte by byte and judges wherever it stands.
+    fn verify_everywhere(&self, text: &[u8], literal: &Literal, found: &mut Vec<Finding>) {
+        let length = literal.bytes.len();
+        for (start, window) in text.windows(length).enumerate() {
+            let stands = match literal.case {
+                Case::Exact => window == literal.bytes,
+                Case::Ignore => window.eq_ignore_ascii_case(&literal.bytes),
+            };
+            if stands {
+                let at = start..start + length;
+                self.verify(text, &Hit { at, tag: literal.tag }, found);
+            }
+        }
+    }
+
     fn generic_id(&self, promise: Promise) -> Option<&RuleId> {
-        self.generic.iter().find(|(kind, _)| *kind == promise).map(|(_, id)| id)
+        self.generic
+            .iter()
+            .find(|(kind, _)| *kind == promise)
+            .map(|(_, id)| id)
     }
 }
 
@@ -128,10 +152,18 @@ impl RuleFamily for Secrets {
         }
         let after_rules = self.rules.len() as u32;
         for ((kind, _), tag) in self.structured.iter().zip(after_rules..) {
-            literals.extend(kind.literals().iter().map(|literal| Literal::any_case(*literal, tag)));
+            literals.extend(
+                kind.literals()
+                    .iter()
+                    .map(|literal| Literal::any_case(*literal, tag)),
+            );
         }
         let generic = after_rules.saturating_add(self.structured.len() as u32);
-        literals.extend(assignment::WORDS.iter().map(|word| Literal::any_case(*word, generic)));
+        literals.extend(
+            assignment::WORDS
+                .iter()
+                .map(|word| Literal::any_case(*word, generic)),
+        );
         literals
     }
 
@@ -140,10 +172,16 @@ impl RuleFamily for Secrets {
         if let Some(rule) = self.rules.get(tag) {
             found.extend(matching::secret_at(rule, text, &hit.at).map(|span| finding_of(rule, text, span)));
         } else if let Some((kind, id)) = self.structured.get(tag - self.rules.len()) {
-            found.extend(kind.judge(text, &hit.at).map(|span| finding(id, span, kind.confidence())));
+            found.extend(
+                kind.judge(text, &hit.at)
+                    .map(|span| finding(id, span, kind.confidence())),
+            );
         } else if let Some(held) = assignment::judge(text, &hit.at) {
             let confidence = Confidence::percent(held.confidence);
-            found.extend(self.generic_id(held.promise).map(|id| finding(id, held.span, confidence)));
+            found.extend(
+                self.generic_id(held.promise)
+                    .map(|id| finding(id, held.span, confidence)),
+            );
         }
     }
 
@@ -153,8 +191,12 @@ impl RuleFamily for Secrets {
             looks_for: rule.description.clone(),
             verified_by: match (rule.form, rule.check) {
                 (Form::Pattern { .. }, None) => "the provider's prefix and format, entropy, no placeholder",
-                (Form::Pattern { .. }, Some(_)) => "the provider's prefix and format, entropy, no placeholder; a checksum raises confidence",
-                (Form::Named { .. }, _) => "the provider's name shortly before, the format, entropy, no placeholder",
+                (Form::Pattern { .. }, Some(_)) => {
+                    "the provider's prefix and format, entropy, no placeholder; a checksum raises confidence"
+                }
+                (Form::Named { .. }, _) => {
+                    "the provider's name shortly before, the format, entropy, no placeholder"
+                }
             }
             .to_owned(),
         });
@@ -164,9 +206,21 @@ impl RuleFamily for Secrets {
             verified_by: kind.verified_by().to_owned(),
         });
         let generic = [
-            ("generic-password", "A value given to a name such as password", "no placeholder, reference, type or code"),
-            ("generic-secret", "A value given to a name such as token or client_secret", "looks drawn at random; no hash field, path or word"),
-            ("generic-key", "A value given to a name that ends in key", "long and looks drawn at random; no table or public key"),
+            (
+                "generic-password",
+                "A value given to a name such as password",
+                "no placeholder, reference, type or code",
+            ),
+            (
+                "generic-secret",
+                "A value given to a name such as token or client_secret",
+                "looks drawn at random; no hash field, path or word",
+            ),
+            (
+                "generic-key",
+                "A value given to a name that ends in key",
+                "long and looks drawn at random; no table or public key",
+            ),
         ]
         .map(|(id, looks_for, verified_by)| RuleDescription {
             rule: RuleId::new(id),
@@ -279,7 +333,15 @@ impl Structured {
 fn finding_of(rule: &Rule, text: &[u8], span: Range<usize>) -> Finding {
     let value = text.get(span.clone()).unwrap_or_default();
     let certain = rule.check.is_some_and(|check| check.holds(value));
-    finding(&rule.id, span, if certain { Confidence::CERTAIN } else { rule.confidence })
+    finding(
+        &rule.id,
+        span,
+        if certain {
+            Confidence::CERTAIN
+        } else {
+            rule.confidence
+        },
+    )
 }
 
 fn finding(id: &RuleId, span: Range<usize>, confidence: Confidence) -> Finding {

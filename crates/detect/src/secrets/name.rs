@@ -19,11 +19,15 @@ pub(super) enum Promise {
     Mentioned,
     /// A key of some sort: of a door or of a table.
     Key,
+    /// A label in capitals, `ACCESS` or `PRIVATE`, as notes and exports have them before a value.
+    Label,
 }
 
 /// The whole name around a word in it: `AWS_SECRET_ACCESS_KEY` around `SECRET`.
 pub(super) fn name_around(text: &[u8], word: &Range<usize>) -> Range<usize> {
-    let before = text.get(word.start.saturating_sub(REACH_BACK)..word.start).unwrap_or_default();
+    let before = text
+        .get(word.start.saturating_sub(REACH_BACK)..word.start)
+        .unwrap_or_default();
     let back = before.iter().rev().take_while(|&&byte| in_name(byte)).count();
     let leading = before
         .get(before.len() - back..)
@@ -50,7 +54,16 @@ pub(super) fn promise(name: &[u8]) -> Option<Promise> {
         return None;
     }
     let last = words.last(0);
-    if ["password", "passwd", "pwd", "passphrase", "passcode", "pass", "passwort"].contains(&last)
+    if [
+        "password",
+        "passwd",
+        "pwd",
+        "passphrase",
+        "passcode",
+        "pass",
+        "passwort",
+    ]
+    .contains(&last)
         || last.ends_with("password")
         || last.ends_with("passwd")
     {
@@ -62,6 +75,11 @@ pub(super) fn promise(name: &[u8]) -> Option<Promise> {
     if last.ends_with("apikey") || last.ends_with("secret") || last.ends_with("authkey") {
         return Some(Promise::Secret);
     }
+    if (last == "access" || last == "private")
+        && name.iter().rev().take(6).all(|byte| !byte.is_ascii_lowercase())
+    {
+        return Some(Promise::Label);
+    }
     if last == "key" || (last.ends_with("key") && last.len() > 5) {
         return (!words.has(TABLE_WORDS)).then_some(Promise::Key);
     }
@@ -70,7 +88,10 @@ pub(super) fn promise(name: &[u8]) -> Option<Promise> {
 
 /// Whether what follows a dash or a dot goes on with the name rather than beginning a value.
 fn begins_word(rest: &[u8]) -> bool {
-    let run = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let run = rest
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric())
+        .count();
     let piece = rest.get(..run).unwrap_or_default();
     run > 0 && (run < 8 || !piece.iter().any(u8::is_ascii_digit)) && run < 20
 }
@@ -115,7 +136,10 @@ impl Words {
     }
 
     fn pair_before_key(&self) -> bool {
-        KEY_QUALIFIERS.contains(&self.last(1)) || KEY_QUALIFIERS.iter().any(|qualifier| self.last(1).ends_with(qualifier))
+        KEY_QUALIFIERS.contains(&self.last(1))
+            || KEY_QUALIFIERS
+                .iter()
+                .any(|qualifier| self.last(1).ends_with(qualifier))
     }
 
     fn mentions_secret(&self) -> bool {
@@ -129,42 +153,247 @@ impl Words {
 
 /// Words that promise a secret when they end a name.
 const SECRET_WORDS: &[&str] = &[
-    "secret", "token", "credential", "credentials", "cred", "creds", "auth", "apikey", "pat", "bearer", "accesskey", "secretkey",
-    "privatekey", "authtoken", "accesstoken", "authkey", "appkey", "appsecret", "clientsecret",
-    "apitoken", "bottoken", "mytoken", "usertoken", "refreshtoken", "sessiontoken", "idtoken",
+    "secret",
+    "token",
+    "credential",
+    "credentials",
+    "cred",
+    "creds",
+    "auth",
+    "apikey",
+    "pat",
+    "bearer",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "authtoken",
+    "accesstoken",
+    "authkey",
+    "appkey",
+    "appsecret",
+    "clientsecret",
+    "apitoken",
+    "bottoken",
+    "mytoken",
+    "usertoken",
+    "refreshtoken",
+    "sessiontoken",
+    "idtoken",
 ];
 
 /// Words that make the key of `... key` the key of a door.
 const KEY_QUALIFIERS: &[&str] = &[
-    "api", "access", "secret", "private", "auth", "account", "encryption", "signing", "shared", "master", "admin", "license",
-    "subscription", "deploy", "session", "consumer", "jwt", "hmac", "preshared", "app", "client", "service",
+    "api",
+    "access",
+    "secret",
+    "private",
+    "auth",
+    "account",
+    "encryption",
+    "signing",
+    "shared",
+    "master",
+    "admin",
+    "license",
+    "subscription",
+    "deploy",
+    "session",
+    "consumer",
+    "jwt",
+    "hmac",
+    "preshared",
+    "app",
+    "client",
+    "service",
 ];
 
 /// Words that make any name harmless: public halves, page cursors, form tokens that live for one page.
 const DISCLAIMERS: &[&str] = &[
-    "public", "pub", "csrf", "xsrf", "page", "next", "continuation", "cursor", "sync", "placeholder", "example", "sample",
-    "fingerprint", "thumbprint", "checksum", "digest", "integrity", "resolved", "author", "authors", "keyword", "keywords",
-    "cancellation", "etag",
+    "public",
+    "pub",
+    "csrf",
+    "xsrf",
+    "page",
+    "next",
+    "continuation",
+    "cursor",
+    "sync",
+    "placeholder",
+    "example",
+    "sample",
+    "fingerprint",
+    "thumbprint",
+    "checksum",
+    "digest",
+    "integrity",
+    "resolved",
+    "author",
+    "authors",
+    "keyword",
+    "keywords",
+    "cancellation",
+    "etag",
 ];
 
 /// Words that make a key the key of a table, a map or a keyboard.
 const TABLE_WORDS: &[&str] = &[
-    "primary", "foreign", "cache", "sort", "partition", "row", "bucket", "object", "schema", "sequence", "registry", "hot", "group",
-    "index", "idx", "lookup", "translation", "locale", "unique", "shard", "routing", "dedup", "idempotency", "map", "dict", "hash",
-    "kms", "cmk", "press", "pressed", "down", "up", "candidate", "natural", "composite", "column", "field", "dictionary", "config",
-    "state", "query", "react", "item", "list", "host", "known", "event", "feature", "flag", "monkey", "turkey", "whiskey", "donkey",
-    "hockey", "jockey", "message", "label", "i18n", "issue", "project", "parent", "child",
+    "primary",
+    "foreign",
+    "cache",
+    "sort",
+    "partition",
+    "row",
+    "bucket",
+    "object",
+    "schema",
+    "sequence",
+    "registry",
+    "hot",
+    "group",
+    "index",
+    "idx",
+    "lookup",
+    "translation",
+    "locale",
+    "unique",
+    "shard",
+    "routing",
+    "dedup",
+    "idempotency",
+    "map",
+    "dict",
+    "hash",
+    "kms",
+    "cmk",
+    "press",
+    "pressed",
+    "down",
+    "up",
+    "candidate",
+    "natural",
+    "composite",
+    "column",
+    "field",
+    "dictionary",
+    "config",
+    "state",
+    "query",
+    "react",
+    "item",
+    "list",
+    "host",
+    "known",
+    "event",
+    "feature",
+    "flag",
+    "monkey",
+    "turkey",
+    "whiskey",
+    "donkey",
+    "hockey",
+    "jockey",
+    "message",
+    "label",
+    "i18n",
+    "issue",
+    "project",
+    "parent",
+    "child",
 ];
 
 /// Words that end a name and say that the value is about a secret rather than one.
 const TAILS: &[&str] = &[
-    "id", "ids", "name", "names", "url", "uri", "path", "file", "dir", "length", "len", "size", "type", "version", "count", "ttl",
-    "expiry", "expires", "expiration", "in", "hash", "header", "field", "prefix", "suffix", "arn", "endpoint", "issuer", "audience",
-    "scope", "scopes", "format", "algorithm", "alg", "provider", "label", "title", "description", "hint", "policy", "regex",
-    "pattern", "param", "limit", "usage", "email", "at", "by", "date", "time", "timeout", "event", "class", "manager", "service",
-    "handler", "store", "vault", "ring", "chars", "host", "port", "user", "username", "keys", "secrets", "tokens", "source",
-    "results", "method", "mode", "domain", "group", "role", "region", "status", "state", "error", "enabled", "required", "module",
-    "session", "server", "space", "kind", "tag", "ref", "index", "sha", "rev", "revision",
+    "id",
+    "ids",
+    "name",
+    "names",
+    "url",
+    "uri",
+    "path",
+    "file",
+    "dir",
+    "length",
+    "len",
+    "size",
+    "type",
+    "version",
+    "count",
+    "ttl",
+    "expiry",
+    "expires",
+    "expiration",
+    "in",
+    "hash",
+    "header",
+    "field",
+    "prefix",
+    "suffix",
+    "arn",
+    "endpoint",
+    "issuer",
+    "audience",
+    "scope",
+    "scopes",
+    "format",
+    "algorithm",
+    "alg",
+    "provider",
+    "label",
+    "title",
+    "description",
+    "hint",
+    "policy",
+    "regex",
+    "pattern",
+    "param",
+    "limit",
+    "usage",
+    "email",
+    "at",
+    "by",
+    "date",
+    "time",
+    "timeout",
+    "event",
+    "class",
+    "manager",
+    "service",
+    "handler",
+    "store",
+    "vault",
+    "ring",
+    "chars",
+    "host",
+    "port",
+    "user",
+    "username",
+    "keys",
+    "secrets",
+    "tokens",
+    "source",
+    "results",
+    "method",
+    "mode",
+    "domain",
+    "group",
+    "role",
+    "region",
+    "status",
+    "state",
+    "error",
+    "enabled",
+    "required",
+    "module",
+    "session",
+    "server",
+    "space",
+    "kind",
+    "tag",
+    "ref",
+    "index",
+    "sha",
+    "rev",
+    "revision",
 ];
 
 #[cfg(test)]

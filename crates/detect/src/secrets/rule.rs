@@ -181,7 +181,10 @@ impl Rule {
 
     fn check(rule: SecretRule, eager: bool) -> Result<Self, RuleError> {
         let id_is_plain = !rule.id.is_empty()
-            && rule.id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+            && rule
+                .id
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
         if !id_is_plain {
             return Err(RuleError::Id { rule: rule.id });
         }
@@ -194,7 +197,9 @@ impl Rule {
                 (form, "pattern", pattern, rule.literals, rule.ignore_case)
             }
             (None, Some(value)) if rule.literals.is_empty() && !rule.names.is_empty() => {
-                let form = Form::Named { ordinary_word: rule.ordinary_word };
+                let form = Form::Named {
+                    ordinary_word: rule.ordinary_word,
+                };
                 (form, "value", value, rule.names, true)
             }
             _ => return Err(RuleError::Form { rule: rule.id }),
@@ -228,6 +233,11 @@ impl Rule {
         })
     }
 
+    #[cfg(test)]
+    pub(super) fn source(&self) -> &str {
+        &self.source
+    }
+
     /// The compiled pattern. Embedded patterns are known to compile (a test compiles them all); users' are compiled
     /// when they are read.
     pub(super) fn regex(&self) -> Option<&meta::Regex> {
@@ -259,7 +269,11 @@ fn compile(source: &str) -> Result<meta::Regex, String> {
 }
 
 fn first_line(message: &str) -> &str {
-    message.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default()
+    message
+        .lines()
+        .rev()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -269,13 +283,20 @@ mod tests {
     fn check(body: &str, expected: &str) {
         let text = format!("[[rule]]\n{body}");
         let result = SecretRule::parse_all(&text).and_then(|rules| Rule::check_all(rules, true).map(|_| ()));
-        assert_eq!(result.map_or_else(|error| error.to_string(), |()| "fine".to_owned()), expected, "{body}");
+        assert_eq!(
+            result.map_or_else(|error| error.to_string(), |()| "fine".to_owned()),
+            expected,
+            "{body}"
+        );
     }
 
     #[test]
     fn errors_name_the_rule_and_the_field() {
         let head = "id = 'acme'\ndescription = 'x'\n";
-        check(&format!("{head}literals = ['acme_']\npattern = 'acme_[a-z]{{8}}'"), "fine");
+        check(
+            &format!("{head}literals = ['acme_']\npattern = 'acme_[a-z]{{8}}'"),
+            "fine",
+        );
         check(&format!("{head}names = ['acme']\nvalue = '[a-z]{{8}}'"), "fine");
         check(
             &format!("{head}literals = ['acme_']\npattern = 'acme_['"),
@@ -302,7 +323,9 @@ mod tests {
             "rule \"A b\", `id`: use small letters, digits and dashes",
         );
         check(
-            &format!("{head}literals = ['acme_']\npattern = 'a'\n[[rule]]\n{head}literals = ['acme_']\npattern = 'a'"),
+            &format!(
+                "{head}literals = ['acme_']\npattern = 'a'\n[[rule]]\n{head}literals = ['acme_']\npattern = 'a'"
+            ),
             "rule \"acme\", `id`: is used twice",
         );
         check(

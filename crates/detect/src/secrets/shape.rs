@@ -37,7 +37,11 @@ pub(super) fn longest_runs(value: &[u8]) -> (usize, usize) {
     for pair in value.windows(2) {
         let [before, after] = pair else { continue };
         same = if before == after { same + 1 } else { 1 };
-        rising = if before.checked_add(1) == Some(*after) { rising + 1 } else { 1 };
+        rising = if before.checked_add(1) == Some(*after) {
+            rising + 1
+        } else {
+            1
+        };
         longest_same = longest_same.max(same);
         longest_rising = longest_rising.max(rising);
     }
@@ -82,9 +86,11 @@ pub(super) fn is_uuid(value: &[u8]) -> bool {
     let mut groups = value.split(|&byte| byte == b'-');
     let lengths = [8, 4, 4, 4, 12];
     value.len() == 36
-        && lengths
-            .iter()
-            .all(|&length| groups.next().is_some_and(|group| group.len() == length && is_hex(group)))
+        && lengths.iter().all(|&length| {
+            groups
+                .next()
+                .is_some_and(|group| group.len() == length && is_hex(group))
+        })
         && groups.next().is_none()
 }
 
@@ -198,7 +204,14 @@ mod tests {
         ] {
             assert!(is_word_like(words.as_bytes()), "{words}");
         }
-        for noise in ["yqDVtkqPECriaLRi", "8bogFuUs4ayLTsq3EJQ2ov", "6da89121079f83b2", "x7Kq2", "deadbeef:cafebabe", "abcd1234efgh5678"] {
+        for noise in [
+            "yqDVtkqPECriaLRi",
+            "8bogFuUs4ayLTsq3EJQ2ov",
+            "6da89121079f83b2",
+            "x7Kq2",
+            "deadbeef:cafebabe",
+            "abcd1234efgh5678",
+        ] {
             assert!(!is_word_like(noise.as_bytes()), "{noise}");
         }
     }

@@ -62,7 +62,9 @@ fn read(text: &[u8], at: usize, joint: Joint) -> Option<Value> {
     let (start, quote) = opening_quote(text, at);
     let rest = text.get(start..text.len().min(start.saturating_add(LONGEST)))?;
     let length = match quote {
-        Some(quote) => rest.iter().position(|&byte| byte == quote || byte == b'\n' || byte == b'\r'),
+        Some(quote) => rest
+            .iter()
+            .position(|&byte| byte == quote || byte == b'\n' || byte == b'\r'),
         None => rest.iter().position(|&byte| ends_bare(byte)),
     }
     .unwrap_or(rest.len());
@@ -80,9 +82,16 @@ fn read(text: &[u8], at: usize, joint: Joint) -> Option<Value> {
 
 /// Where a value begins behind its opening quote, escaped or prefixed as some languages do, and the quote.
 fn opening_quote(text: &[u8], at: usize) -> (usize, Option<u8>) {
-    match text.get(at..text.len().min(at.saturating_add(3))).unwrap_or_default() {
+    match text
+        .get(at..text.len().min(at.saturating_add(3)))
+        .unwrap_or_default()
+    {
         [quote @ (b'"' | b'\'' | b'`'), ..] => (at + 1, Some(*quote)),
-        [b'\\' | b'@' | b'b' | b'r' | b'f' | b'u' | b'L' | b'$', quote @ (b'"' | b'\''), ..] => (at + 2, Some(*quote)),
+        [
+            b'\\' | b'@' | b'b' | b'r' | b'f' | b'u' | b'L' | b'$',
+            quote @ (b'"' | b'\''),
+            ..,
+        ] => (at + 2, Some(*quote)),
         [b'\\', b'\\', quote @ (b'"' | b'\'')] => (at + 3, Some(*quote)),
         _ => (at, None),
     }
@@ -106,7 +115,10 @@ fn skip_blanks(text: &[u8], at: &mut usize) -> usize {
 
 /// The width of the separator at `at`, if one stands there.
 fn separator(text: &[u8], at: usize) -> Option<usize> {
-    match text.get(at..text.len().min(at.saturating_add(3))).unwrap_or_default() {
+    match text
+        .get(at..text.len().min(at.saturating_add(3)))
+        .unwrap_or_default()
+    {
         [b'=', b'=', b'='] | [b':', b':', b'='] => Some(3),
         [b':' | b'=' | b'?' | b'!', b'=', ..] | [b'=', b'>', ..] | [b'|', b'|', ..] => Some(2),
         [b'%', b'3', b'D' | b'd'] => Some(3),
@@ -135,14 +147,30 @@ mod tests {
     fn separators_and_quotes() {
         check("name=value", "name", Some(("value", Joint::Assigned)));
         check("name : value,", "name", Some(("value", Joint::Assigned)));
-        check(r#""name": "a value","#, "name", Some(("a value", Joint::Assigned)));
-        check(r#"{\"name\":\"value\"}"#, "name", Some(("value", Joint::Assigned)));
+        check(
+            r#""name": "a value","#,
+            "name",
+            Some(("a value", Joint::Assigned)),
+        );
+        check(
+            r#"{\"name\":\"value\"}"#,
+            "name",
+            Some(("value", Joint::Assigned)),
+        );
         check("name => 'value'", "name", Some(("value", Joint::Assigned)));
         check("name := `value`", "name", Some(("value", Joint::Assigned)));
         check("--name value", "name", Some(("value", Joint::Flag)));
-        check(r#"env("name", "value")"#, "name", Some(("value", Joint::Argument)));
+        check(
+            r#"env("name", "value")"#,
+            "name",
+            Some(("value", Joint::Argument)),
+        );
         check("name value", "name", Some(("value", Joint::Loose)));
-        check(r#"<add key="name" value="value" />"#, "name", Some(("value", Joint::Assigned)));
+        check(
+            r#"<add key="name" value="value" />"#,
+            "name",
+            Some(("value", Joint::Assigned)),
+        );
         check("<name>value</name>", "name", Some(("value", Joint::Assigned)));
         check("name", "name", None);
         check("name::value", "name", None);
