@@ -43,7 +43,7 @@ pub(super) fn judge(text: &[u8], word: &Range<usize>) -> Option<Assignment> {
         return None;
     }
     let promise = promise(text.get(name.clone())?)?;
-    if never_a_secret(bytes).is_some() || is_stock_word(bytes) || same_as_name(text, &name, bytes) {
+    if is_stock_word(bytes) || same_as_name(text, &name, bytes) {
         return None;
     }
     let is_sequence = promise == Promise::Secret && not_random(bytes) == Some(Harmless::Sequence);
@@ -61,6 +61,9 @@ pub(super) fn judge(text: &[u8], word: &Range<usize>) -> Option<Assignment> {
         }
         Promise::Key | Promise::Label => (is_data(&value, bytes) && is_random(bytes, 16)).then_some(50),
     }?;
+    if never_a_secret(bytes).is_some() {
+        return None;
+    }
     Some(Assignment {
         promise,
         span: value.span,

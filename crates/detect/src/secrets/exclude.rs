@@ -6,9 +6,11 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use sha2::{Digest, Sha256};
 
 use super::shape::{Alphabet, distinct, is_hex, is_uuid, is_word_like, longest_runs};
+use super::words;
 
 /// Why a value is not reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +69,7 @@ pub(super) fn not_random(value: &[u8]) -> Option<Harmless> {
 
 /// Excluded even after a name such as `password`, where people do choose words: what forms, types and manuals say.
 pub(super) fn is_stock_word(value: &[u8]) -> bool {
-    STOCK_WORDS
+    words::STOCK
         .iter()
         .any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
         || is_field_name(value)
@@ -102,122 +104,24 @@ fn is_field_name(value: &[u8]) -> bool {
 
 /// Whether a value refers to another place.
 pub(super) fn is_reference(value: &[u8]) -> bool {
-    let starts = [
-        "{{",
-        "<",
-        "[",
-        "#{",
-        "@{",
-        "&",
-        "%(",
-        "{%",
-        "process.env",
-        "os.environ",
-        "os.getenv",
-        "getenv",
-        "env.",
-        "env(",
-        "env[",
-        "system.getenv",
-        "import.meta",
-        "secrets.",
-        "vault:",
-        "ref:",
-        "arn:",
-        "self.",
-        "this.",
-        "config.",
-        "settings.",
-        "!ref",
-        "!sub",
-        "!vault",
-        "var.",
-        "local.",
-        "data.",
-        "params.",
-        "args.",
-        "options.",
-        "request.",
-        "req.",
-    ];
-    let contains = ["${", "{{", "#{", "$(", "<%", "%>", "process.env", "getenv("];
     // Three or more dollars are the fields of a password hash, not a variable.
     let is_variable = value.first() == Some(&b'$') && value.iter().filter(|&&byte| byte == b'$').count() < 3;
+    let is_between =
+        |open: u8, close: u8| value.len() > 2 && value.first() == Some(&open) && value.last() == Some(&close);
     is_variable
-        || starts
+        || words::REFERENCE_STARTS
             .iter()
             .any(|start| starts_with_any_case(value, start.as_bytes()))
-        || contains
-            .iter()
-            .any(|part| contains_any_case(value, part.as_bytes()))
-        || (value.len() > 2 && value.first() == Some(&b'%') && value.last() == Some(&b'%'))
-        || (value.len() > 2
-            && value.first() == Some(&b'{')
-            && value.last() == Some(&b'}')
-            && is_word_like(value))
+        || is_between(b'%', b'%')
+        || (is_between(b'{', b'}') && is_word_like(value))
+        || REFERENCE_PARTS.is_match(value)
 }
 
 fn is_placeholder(value: &[u8]) -> bool {
-    let contains = [
-        "changeme",
-        "change_me",
-        "change-me",
-        "placeholder",
-        "replaceme",
-        "replace_",
-        "replace-",
-        "xxxxx",
-        "*****",
-        ".....",
-        "redacted",
-        "your_",
-        "your-",
-        "yourp",
-        "yours",
-        "yourt",
-        "yourk",
-        "youra",
-        "your ",
-        "insert_",
-        "insert-",
-        "goes_here",
-        "goes-here",
-        "_here",
-        "-here",
-        "dummy",
-        "foobar",
-        "fixme",
-        "not-set",
-        "not_set",
-        "notset",
-        "to_be_",
-        "_example",
-        "-example",
-        "example_",
-        "example-",
-        "sample_",
-        "sample-",
-        "my-secret",
-        "my_secret",
-        "my-token",
-        "my_token",
-        "mytoken",
-        "my-api",
-        "my_api",
-        "supersecret",
-        "super-secret",
-        "super_secret",
-        "testtest",
-        "bot-token",
-        "bot_token",
-        "todo",
-    ];
-    ends_with(value, b"EXAMPLE")
-        || ends_with(value, b"EXAMPLEKEY")
-        || contains
-            .iter()
-            .any(|part| contains_any_case(value, part.as_bytes()))
+    value.ends_with(b"EXAMPLE")
+        || value.ends_with(b"EXAMPLEKEY")
         || is_masked(value)
+        || PLACEHOLDER_PARTS.is_match(value)
 }
 
 /// All of one mask character, perhaps cut into groups: `xxx-xxx`, `••••`, `####`.
@@ -315,114 +219,27 @@ fn ends_with_any_case(text: &[u8], end: &[u8]) -> bool {
         .is_some_and(|tail| tail.eq_ignore_ascii_case(end))
 }
 
-fn ends_with(text: &[u8], end: &[u8]) -> bool {
-    text.ends_with(end)
-}
+static REFERENCE_PARTS: LazyLock<PartSet> = LazyLock::new(|| PartSet::new(words::REFERENCE_PARTS));
+static PLACEHOLDER_PARTS: LazyLock<PartSet> = LazyLock::new(|| PartSet::new(words::PLACEHOLDER_PARTS));
 
-const STOCK_WORDS: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "pass",
-    "pwd",
-    "secret",
-    "token",
-    "key",
-    "apikey",
-    "api_key",
-    "user",
-    "username",
-    "login",
-    "credentials",
-    "credential",
-    "auth",
-    "bearer",
-    "basic",
-    "digest",
-    "none",
-    "null",
-    "nil",
-    "true",
-    "false",
-    "undefined",
-    "string",
-    "str",
-    "text",
-    "int",
-    "bool",
-    "boolean",
-    "bytes",
-    "byte",
-    "object",
-    "any",
-    "char",
-    "number",
-    "required",
-    "optional",
-    "empty",
-    "default",
-    "hidden",
-    "input",
-    "value",
-    "field",
-    "type",
-    "name",
-    "yes",
-    "test",
-    "tests",
-    "testing",
-    "example",
-    "sample",
-    "demo",
-    "unset",
-    "missing",
-    "invalid",
-    "valid",
-    "unknown",
-    "blank",
-    "prompt",
-    "stdin",
-    "yyy",
-    "abc",
-    "foo",
-    "bar",
-    "baz",
-    "qux",
-    "mypassword",
-    "my_password",
-    "my-password",
-    "userpass",
-    "varchar",
-    "unicode",
-    "option",
-    "file",
-    "env",
-    "return",
-    "await",
-    "new",
-    "function",
-    "const",
-    "self",
-    "this",
-    "wrong",
-    "incorrect",
-    "expired",
-    "reset",
-    "changed",
-    "forgot",
-    "change",
-    "must",
-    "should",
-    "is",
-    "was",
-    "were",
-    "the",
-    "and",
-    "or",
-    "for",
-    "with",
-];
+/// Looks for any of several parts, in any case, in one walk over the value.
+struct PartSet(Option<AhoCorasick>);
+
+impl PartSet {
+    fn new(parts: &[&str]) -> Self {
+        Self(
+            AhoCorasick::builder()
+                .ascii_case_insensitive(true)
+                .build(parts)
+                .ok(),
+        )
+    }
+
+    /// Without its automaton the set matches nothing: then more is reported, not less.
+    fn is_match(&self, value: &[u8]) -> bool {
+        self.0.as_ref().is_some_and(|parts| parts.is_match(value))
+    }
+}
 
 /// The first eight bytes of the SHA-256 of each published sample, so that no sample stands in this project.
 static PUBLISHED_SAMPLES: LazyLock<HashSet<u64>> = LazyLock::new(|| {

@@ -65,9 +65,12 @@ fn anchored(rule: &Rule, text: &[u8], start: usize) -> Option<(Range<usize>, Ran
     let regex = rule.regex()?;
     let end = text.len().min(start.saturating_add(LONGEST_TOKEN));
     let input = Input::new(text).span(Span { start, end }).anchored(Anchored::Yes);
+    let whole = regex.search(&input)?.range();
+    if regex.captures_len() == 1 {
+        return (!whole.is_empty()).then(|| (whole.clone(), whole));
+    }
     let mut groups = regex.create_captures();
     regex.search_captures(&input, &mut groups);
-    let whole = groups.get_match()?.range();
     let secret = (1..groups.group_len())
         .find_map(|group| groups.get_group(group))
         .map_or_else(|| whole.clone(), |span| span.range());

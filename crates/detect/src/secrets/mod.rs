@@ -19,6 +19,7 @@ mod name;
 mod rule;
 mod shape;
 mod value;
+mod words;
 
 use std::ops::Range;
 
@@ -152,11 +153,10 @@ impl RuleFamily for Secrets {
         }
         let after_rules = self.rules.len() as u32;
         for ((kind, _), tag) in self.structured.iter().zip(after_rules..) {
-            literals.extend(
-                kind.literals()
-                    .iter()
-                    .map(|literal| Literal::any_case(*literal, tag)),
-            );
+            literals.extend(kind.literals().iter().map(|literal| match kind {
+                Structured::PrivateKey | Structured::SignedToken => Literal::exact(*literal, tag),
+                _ => Literal::any_case(*literal, tag),
+            }));
         }
         let generic = after_rules.saturating_add(self.structured.len() as u32);
         literals.extend(

@@ -330,7 +330,8 @@ fn every_embedded_rule_can_fire() {
                 Form::Named { .. } => [rule.literals[0].as_bytes(), b"_key = ", &token].concat(),
             };
             let mut found = Vec::new();
-            own.iter().for_each(|literal| secrets.verify_everywhere(&text, literal, &mut found));
+            own.iter()
+                .for_each(|literal| secrets.verify_everywhere(&text, literal, &mut found));
             fires |= !found.is_empty();
             let is_missed = matches!(rule.form, Form::Pattern { .. })
                 && found.is_empty()
