@@ -21,6 +21,9 @@ pub(super) const WORDS: &[&str] = &[
     "credential",
     "creds",
     "auth",
+    "_pat",
+    "access",
+    "private",
 ];
 
 /// What an assignment turned out to be.
@@ -40,18 +43,27 @@ pub(super) fn judge(text: &[u8], word: &Range<usize>) -> Option<Assignment> {
         return None;
     }
     let promise = promise(text.get(name.clone())?)?;
-    if never_a_secret(bytes).is_some() || is_stock_word(bytes) || same_as_name(text, &name, bytes) {
+    if is_stock_word(bytes) || same_as_name(text, &name, bytes) {
         return None;
     }
+    let is_sequence = promise == Promise::Secret && not_random(bytes) == Some(Harmless::Sequence);
     let confidence = match promise {
-        _ if value.joint == Joint::Loose => (!is_uuid(bytes) && is_random(bytes, 12)).then_some(50),
+        _ if value.joint == Joint::Loose => {
+            let is_named_uuid = is_uuid(bytes) && promise == Promise::Secret;
+            (is_named_uuid || (!is_uuid(bytes) && is_random(bytes, 12))).then_some(50)
+        }
         Promise::Password => is_password(text, &name, &value).then_some(70),
-        Promise::Secret => (is_data(&value, bytes) && (is_uuid(bytes) || is_random(bytes, 8))).then_some(70),
+        Promise::Secret => {
+            (is_data(&value, bytes) && (is_uuid(bytes) || is_sequence || is_random(bytes, 8))).then_some(70)
+        }
         Promise::Mentioned => {
             (is_data(&value, bytes) && is_random(bytes, 16) && !has_hash_form(bytes)).then_some(50)
         }
-        Promise::Key => (is_data(&value, bytes) && is_random(bytes, 16)).then_some(50),
+        Promise::Key | Promise::Label => (is_data(&value, bytes) && is_random(bytes, 16)).then_some(50),
     }?;
+    if never_a_secret(bytes).is_some() {
+        return None;
+    }
     Some(Assignment {
         promise,
         span: value.span,
@@ -82,6 +94,9 @@ fn is_password(text: &[u8], name: &Range<usize>, value: &Value) -> bool {
         return false;
     };
     let alphabet = Alphabet::of(bytes);
+    if value.joint == Joint::Argument && alphabet.digits == 0 {
+        return false;
+    }
     let has_blank = bytes.iter().any(u8::is_ascii_whitespace);
     if bytes.len() > 128 || (has_blank && alphabet.digits == 0) || is_public_login(text, name) {
         return false;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use data_encoding::BASE64URL_NOPAD;
 
 use super::bounds::{ahead, may_begin};
-use super::exclude::contains_any_case;
+use super::exclude::{contains_any_case, is_published_sample};
 use crate::candidates::LOOK_AHEAD;
 
 /// The fewest characters of key material; manuals show less.
@@ -77,7 +77,7 @@ pub(super) fn signed_token(text: &[u8], at: &Range<usize>) -> Option<Range<usize
     let length = token.get(..length)?.iter().rposition(|&byte| byte != b'.')? + 1;
     let parts = token.get(..length)?.split(|&byte| byte == b'.');
     let long_parts = parts.filter(|part| part.len() >= 8).count();
-    (long_parts >= 2).then(|| at.start..at.start + length)
+    (long_parts >= 2 && !is_published_sample(token.get(..length)?)).then(|| at.start..at.start + length)
 }
 
 fn footer_length(tail: &[u8]) -> usize {

@@ -6,7 +6,7 @@ pub(super) fn may_begin(text: &[u8], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).and_then(|last| text.get(last)) else {
         return true;
     };
-    if !is_word(*before) {
+    if !is_word(*before) || text.get(at).is_some_and(|&first| !is_word(first)) {
         return true;
     }
     let tail = text.get(at.saturating_sub(3)..at).unwrap_or_default();
@@ -29,6 +29,25 @@ pub(super) fn name_may_begin(text: &[u8], at: usize) -> bool {
         }
         _ => true,
     }
+}
+
+/// Whether a name may end before `end`: the next letter begins another word (`acmeKey`, `acme_key`) or one of the words
+/// that names of secrets are made of (`acmekey`), so that the `descript` of `description` is no name.
+pub(super) fn name_may_end(text: &[u8], end: usize) -> bool {
+    let (last, next) = (end.checked_sub(1).and_then(|last| text.get(last)), text.get(end));
+    let goes_on = matches!((last, next), (Some(last), Some(next))
+        if next.is_ascii_alphabetic() && last.is_ascii_lowercase() == next.is_ascii_lowercase() && last.is_ascii_alphabetic());
+    let rest = ahead(text, end, 8);
+    !goes_on
+        || [
+            "key", "token", "secret", "access", "private", "pass", "auth", "api", "id", "client", "cloud",
+            "app",
+        ]
+        .iter()
+        .any(|word| {
+            rest.get(..word.len())
+                .is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
+        })
 }
 
 /// The bytes from `start` on, at most `most` of them.
@@ -70,5 +89,10 @@ mod tests {
         assert!(name_may_begin(b"myOkta", 2));
         assert!(name_may_begin(b"my_okta", 3));
         assert!(!name_may_begin(b"rookTable", 2));
+        assert!(name_may_end(b"acmeKey", 4));
+        assert!(name_may_end(b"acmekey", 4));
+        assert!(name_may_end(b"ACMEKEY", 4));
+        assert!(name_may_end(b"acme", 4));
+        assert!(!name_may_end(b"description", 8));
     }
 }

@@ -6,9 +6,11 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use sha2::{Digest, Sha256};
 
 use super::shape::{Alphabet, distinct, is_hex, is_uuid, is_word_like, longest_runs};
+use super::words;
 
 /// Why a value is not reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +56,7 @@ pub(super) fn not_random(value: &[u8]) -> Option<Harmless> {
         Some(Harmless::NamedHash)
     } else if is_locator(value) {
         Some(Harmless::Locator)
-    } else if longest_runs(value).1 >= 10 {
+    } else if longest_runs(value).1 >= 20 {
         Some(Harmless::Sequence)
     } else if is_uuid(value) {
         Some(Harmless::Uuid)
@@ -67,127 +69,59 @@ pub(super) fn not_random(value: &[u8]) -> Option<Harmless> {
 
 /// Excluded even after a name such as `password`, where people do choose words: what forms, types and manuals say.
 pub(super) fn is_stock_word(value: &[u8]) -> bool {
-    STOCK_WORDS
+    words::STOCK
         .iter()
         .any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+        || is_field_name(value)
+}
+
+/// `new_password`, `API_TOKEN`: the name of a field where its value should be.
+fn is_field_name(value: &[u8]) -> bool {
+    let tails = [
+        "_password",
+        "_passwd",
+        "_pass",
+        "_token",
+        "_secret",
+        "_key",
+        "_pwd",
+        "-password",
+        "-token",
+        "-secret",
+        "-key",
+    ];
+    let plain = value
+        .iter()
+        .all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-'))
+        || value
+            .iter()
+            .all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'-'));
+    plain
+        && tails
+            .iter()
+            .any(|tail| ends_with_any_case(value, tail.as_bytes()))
 }
 
 /// Whether a value refers to another place.
 pub(super) fn is_reference(value: &[u8]) -> bool {
-    let starts = [
-        "$",
-        "{{",
-        "<",
-        "[",
-        "#{",
-        "@{",
-        "&",
-        "%(",
-        "{%",
-        "process.env",
-        "os.environ",
-        "os.getenv",
-        "getenv",
-        "env.",
-        "env(",
-        "env[",
-        "system.getenv",
-        "import.meta",
-        "secrets.",
-        "vault:",
-        "ref:",
-        "arn:",
-        "self.",
-        "this.",
-        "config.",
-        "settings.",
-        "!ref",
-        "!sub",
-        "!vault",
-        "var.",
-        "local.",
-        "data.",
-        "params.",
-        "args.",
-        "options.",
-        "request.",
-        "req.",
-    ];
-    let contains = ["${", "{{", "#{", "$(", "<%", "%>", "process.env", "getenv("];
-    starts
-        .iter()
-        .any(|start| starts_with_any_case(value, start.as_bytes()))
-        || contains
+    // Three or more dollars are the fields of a password hash, not a variable.
+    let is_variable = value.first() == Some(&b'$') && value.iter().filter(|&&byte| byte == b'$').count() < 3;
+    let is_between =
+        |open: u8, close: u8| value.len() > 2 && value.first() == Some(&open) && value.last() == Some(&close);
+    is_variable
+        || words::REFERENCE_STARTS
             .iter()
-            .any(|part| contains_any_case(value, part.as_bytes()))
-        || (value.len() > 2 && value.first() == Some(&b'%') && value.last() == Some(&b'%'))
-        || (value.len() > 2
-            && value.first() == Some(&b'{')
-            && value.last() == Some(&b'}')
-            && is_word_like(value))
+            .any(|start| starts_with_any_case(value, start.as_bytes()))
+        || is_between(b'%', b'%')
+        || (is_between(b'{', b'}') && is_word_like(value))
+        || REFERENCE_PARTS.is_match(value)
 }
 
 fn is_placeholder(value: &[u8]) -> bool {
-    let contains = [
-        "changeme",
-        "change_me",
-        "change-me",
-        "placeholder",
-        "replaceme",
-        "replace_",
-        "replace-",
-        "xxxxx",
-        "*****",
-        ".....",
-        "redacted",
-        "your_",
-        "your-",
-        "yourp",
-        "yours",
-        "yourt",
-        "yourk",
-        "youra",
-        "your ",
-        "insert_",
-        "insert-",
-        "goes_here",
-        "goes-here",
-        "_here",
-        "-here",
-        "dummy",
-        "foobar",
-        "fixme",
-        "not-set",
-        "not_set",
-        "notset",
-        "to_be_",
-        "_example",
-        "-example",
-        "example_",
-        "example-",
-        "sample_",
-        "sample-",
-        "my-secret",
-        "my_secret",
-        "my-token",
-        "my_token",
-        "mytoken",
-        "my-api",
-        "my_api",
-        "supersecret",
-        "super-secret",
-        "super_secret",
-        "testtest",
-        "bot-token",
-        "bot_token",
-        "todo",
-    ];
-    ends_with(value, b"EXAMPLE")
-        || ends_with(value, b"EXAMPLEKEY")
-        || contains
-            .iter()
-            .any(|part| contains_any_case(value, part.as_bytes()))
+    value.ends_with(b"EXAMPLE")
+        || value.ends_with(b"EXAMPLEKEY")
         || is_masked(value)
+        || PLACEHOLDER_PARTS.is_match(value)
 }
 
 /// All of one mask character, perhaps cut into groups: `xxx-xxx`, `••••`, `####`.
@@ -197,7 +131,7 @@ fn is_masked(value: &[u8]) -> bool {
         .iter()
         .filter(|byte| matches!(byte, b'x' | b'X' | b'0'))
         .count();
-    masks == letters || value.starts_with("\u{2022}".as_bytes())
+    (masks == letters && !value.is_empty()) || value.starts_with("\u{2022}".as_bytes())
 }
 
 fn is_repetition(value: &[u8]) -> bool {
@@ -205,7 +139,7 @@ fn is_repetition(value: &[u8]) -> bool {
     value.len() >= 8 && (same * 2 >= value.len() || distinct(value) <= value.len().min(16) / 4)
 }
 
-fn is_published_sample(value: &[u8]) -> bool {
+pub(super) fn is_published_sample(value: &[u8]) -> bool {
     let digest = Sha256::digest(value);
     let short = digest.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes));
     short.is_some_and(|short| PUBLISHED_SAMPLES.contains(&short))
@@ -237,7 +171,18 @@ fn is_locator(value: &[u8]) -> bool {
             .iter()
             .any(|end| ends_with_any_case(value, end.as_bytes()))
         || letters == 0
+        || ends_in_version(value)
         || is_address(value)
+}
+
+/// `name-1.2.3`: a package and its version.
+fn ends_in_version(value: &[u8]) -> bool {
+    let is_version_byte = |byte: &&u8| byte.is_ascii_digit() || **byte == b'.';
+    let version = value.iter().rev().take_while(is_version_byte).count();
+    let tail = value.get(value.len() - version..).unwrap_or_default();
+    tail.len() >= 3
+        && tail.windows(2).filter(|pair| pair.contains(&b'.')).count() >= 2
+        && tail.first() != Some(&b'.')
 }
 
 fn is_address(value: &[u8]) -> bool {
@@ -274,114 +219,27 @@ fn ends_with_any_case(text: &[u8], end: &[u8]) -> bool {
         .is_some_and(|tail| tail.eq_ignore_ascii_case(end))
 }
 
-fn ends_with(text: &[u8], end: &[u8]) -> bool {
-    text.ends_with(end)
-}
+static REFERENCE_PARTS: LazyLock<PartSet> = LazyLock::new(|| PartSet::new(words::REFERENCE_PARTS));
+static PLACEHOLDER_PARTS: LazyLock<PartSet> = LazyLock::new(|| PartSet::new(words::PLACEHOLDER_PARTS));
 
-const STOCK_WORDS: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "pass",
-    "pwd",
-    "secret",
-    "token",
-    "key",
-    "apikey",
-    "api_key",
-    "user",
-    "username",
-    "login",
-    "credentials",
-    "credential",
-    "auth",
-    "bearer",
-    "basic",
-    "digest",
-    "none",
-    "null",
-    "nil",
-    "true",
-    "false",
-    "undefined",
-    "string",
-    "str",
-    "text",
-    "int",
-    "bool",
-    "boolean",
-    "bytes",
-    "byte",
-    "object",
-    "any",
-    "char",
-    "number",
-    "required",
-    "optional",
-    "empty",
-    "default",
-    "hidden",
-    "input",
-    "value",
-    "field",
-    "type",
-    "name",
-    "yes",
-    "test",
-    "tests",
-    "testing",
-    "example",
-    "sample",
-    "demo",
-    "unset",
-    "missing",
-    "invalid",
-    "valid",
-    "unknown",
-    "blank",
-    "prompt",
-    "stdin",
-    "yyy",
-    "abc",
-    "foo",
-    "bar",
-    "baz",
-    "qux",
-    "mypassword",
-    "my_password",
-    "my-password",
-    "userpass",
-    "varchar",
-    "unicode",
-    "option",
-    "file",
-    "env",
-    "return",
-    "await",
-    "new",
-    "function",
-    "const",
-    "self",
-    "this",
-    "wrong",
-    "incorrect",
-    "expired",
-    "reset",
-    "changed",
-    "forgot",
-    "change",
-    "must",
-    "should",
-    "is",
-    "was",
-    "were",
-    "the",
-    "and",
-    "or",
-    "for",
-    "with",
-];
+/// Looks for any of several parts, in any case, in one walk over the value.
+struct PartSet(Option<AhoCorasick>);
+
+impl PartSet {
+    fn new(parts: &[&str]) -> Self {
+        Self(
+            AhoCorasick::builder()
+                .ascii_case_insensitive(true)
+                .build(parts)
+                .ok(),
+        )
+    }
+
+    /// Without its automaton the set matches nothing: then more is reported, not less.
+    fn is_match(&self, value: &[u8]) -> bool {
+        self.0.as_ref().is_some_and(|parts| parts.is_match(value))
+    }
+}
 
 /// The first eight bytes of the SHA-256 of each published sample, so that no sample stands in this project.
 static PUBLISHED_SAMPLES: LazyLock<HashSet<u64>> = LazyLock::new(|| {

@@ -5,7 +5,9 @@ use std::ops::Range;
 use data_encoding::BASE64_NOPAD;
 
 use super::bounds::{ahead, behind};
-use super::exclude::{contains_any_case, is_reference, is_stock_word, never_a_secret, not_random};
+use super::exclude::{
+    contains_any_case, is_published_sample, is_reference, is_stock_word, never_a_secret, not_random,
+};
 use super::shape::entropy;
 
 /// The longest authority of a URL that is read.
@@ -38,7 +40,7 @@ pub(super) fn in_url(text: &[u8], at: &Range<usize>) -> Option<Range<usize>> {
 
 /// `curl -u user:password`: the password, at the `-u ` or `--user `.
 pub(super) fn on_command_line(text: &[u8], at: &Range<usize>) -> Option<Range<usize>> {
-    if !contains_any_case(behind(text, at.start, 256), b"curl") {
+    if !is_flag(text, at) || !contains_any_case(behind(text, at.start, 256), b"curl") {
         return None;
     }
     let word = shell_word(text, at.end);
@@ -57,6 +59,9 @@ pub(super) fn on_command_line(text: &[u8], at: &Range<usize>) -> Option<Range<us
 
 /// `psexec ... -p password`, `sshpass -p password`, `docker login -p password`: the password, at the `-p `.
 pub(super) fn after_flag(text: &[u8], at: &Range<usize>) -> Option<Range<usize>> {
+    if !is_flag(text, at) {
+        return None;
+    }
     let command = behind(text, at.start, 160);
     let known = [
         "psexec",
@@ -126,7 +131,7 @@ pub(super) fn basic_header(text: &[u8], at: &Range<usize>) -> Option<Range<usize
     let colon = login.iter().position(|&byte| byte == b':')?;
     let printable = login.iter().all(|byte| !byte.is_ascii_control());
     let password = login.get(colon + 1..).unwrap_or_default();
-    (printable && is_login(login.get(..colon)?, password)).then_some(run)
+    (printable && !is_published_sample(bytes) && is_login(login.get(..colon)?, password)).then_some(run)
 }
 
 /// `Bearer <token>`: the token, at the `bearer `.
@@ -139,6 +144,12 @@ pub(super) fn bearer_header(text: &[u8], at: &Range<usize>) -> Option<Range<usiz
         && never_a_secret(bytes).is_none()
         && not_random(bytes).is_none();
     convinces.then_some(run)
+}
+
+fn is_flag(text: &[u8], at: &Range<usize>) -> bool {
+    behind(text, at.start, 1)
+        .first()
+        .is_none_or(u8::is_ascii_whitespace)
 }
 
 fn is_login(user: &[u8], password: &[u8]) -> bool {

@@ -19,6 +19,7 @@ mod name;
 mod rule;
 mod shape;
 mod value;
+mod words;
 
 use std::ops::Range;
 
@@ -29,13 +30,14 @@ pub use rule::{RuleError, SecretRule};
 
 use self::name::Promise;
 use self::rule::{Form, Rule};
-use crate::candidates::{Hit, Literal, RuleFamily};
+use crate::candidates::{Case, Hit, Literal, RuleFamily};
 use crate::{Confidence, Finding, FindingKind, RuleDescription, RuleId};
 
 /// The embedded rules, in TOML.
 const EMBEDDED: &[&str] = &[
     include_str!("../../rules/secrets-prefixed.toml"),
     include_str!("../../rules/secrets-named.toml"),
+    include_str!("../../rules/secrets-services.toml"),
 ];
 
 /// All credential rules, ready to judge.
@@ -43,7 +45,7 @@ const EMBEDDED: &[&str] = &[
 pub struct Secrets {
     rules: Vec<Rule>,
     structured: Vec<(Structured, RuleId)>,
-    generic: [(Promise, RuleId); 4],
+    generic: [(Promise, RuleId); 5],
 }
 
 impl Secrets {
@@ -81,6 +83,7 @@ impl Secrets {
             (Promise::Secret, RuleId::new("generic-secret")),
             (Promise::Mentioned, RuleId::new("generic-secret")),
             (Promise::Key, RuleId::new("generic-key")),
+            (Promise::Label, RuleId::new("generic-key")),
         ];
         Ok(Self {
             rules,
@@ -89,35 +92,43 @@ impl Secrets {
         })
     }
 
-    /// Tries every rule at every place, without the shared pass. Slow; the measure for the fast way.
+    /// Judges without the shared pass: patterns at every byte, whether or not a literal stands there, and everything else
+    /// wherever its words stand. Slow; the measure for the fast way.
     #[doc(hidden)]
     #[must_use]
     pub fn scan_plainly(&self, text: &[u8]) -> Vec<Finding> {
         let mut found = Vec::new();
-        for literal in self.literals() {
-            let length = literal.bytes.len();
-            for (start, window) in text.windows(length).enumerate() {
-                let stands = match literal.case {
-                    crate::candidates::Case::Exact => window == literal.bytes,
-                    crate::candidates::Case::Ignore => window.eq_ignore_ascii_case(&literal.bytes),
-                };
-                if stands {
-                    let hit = Hit {
-                        at: start..start + length,
-                        tag: literal.tag,
-                    };
-                    self.verify(text, &hit, &mut found);
-                }
-            }
-        }
         for rule in &self.rules {
             if let Form::Pattern { .. } = rule.form {
                 let spans = (0..text.len()).filter_map(|start| matching::pattern_at(rule, text, start));
                 found.extend(spans.map(|span| finding_of(rule, text, span)));
             }
         }
+        let is_pattern = |tag: u32| {
+            self.rules
+                .get(tag as usize)
+                .is_some_and(|rule| matches!(rule.form, Form::Pattern { .. }))
+        };
+        for literal in self.literals().iter().filter(|literal| !is_pattern(literal.tag)) {
+            self.verify_everywhere(text, literal, &mut found);
+        }
         sort_and_merge(&mut found);
         found
+    }
+
+    /// Finds a literal byte by byte and judges wherever it stands.
+    fn verify_everywhere(&self, text: &[u8], literal: &Literal, found: &mut Vec<Finding>) {
+        let length = literal.bytes.len();
+        for (start, window) in text.windows(length).enumerate() {
+            let stands = match literal.case {
+                Case::Exact => window == literal.bytes,
+                Case::Ignore => window.eq_ignore_ascii_case(&literal.bytes),
+            };
+            if stands {
+                let at = start..start + length;
+                self.verify(text, &Hit { at, tag: literal.tag }, found);
+            }
+        }
     }
 
     fn generic_id(&self, promise: Promise) -> Option<&RuleId> {
@@ -142,11 +153,10 @@ impl RuleFamily for Secrets {
         }
         let after_rules = self.rules.len() as u32;
         for ((kind, _), tag) in self.structured.iter().zip(after_rules..) {
-            literals.extend(
-                kind.literals()
-                    .iter()
-                    .map(|literal| Literal::any_case(*literal, tag)),
-            );
+            literals.extend(kind.literals().iter().map(|literal| match kind {
+                Structured::PrivateKey | Structured::SignedToken => Literal::exact(*literal, tag),
+                _ => Literal::any_case(*literal, tag),
+            }));
         }
         let generic = after_rules.saturating_add(self.structured.len() as u32);
         literals.extend(
@@ -184,7 +194,9 @@ impl RuleFamily for Secrets {
                 (Form::Pattern { .. }, Some(_)) => {
                     "the provider's prefix and format, entropy, no placeholder; a checksum raises confidence"
                 }
-                (Form::Named, _) => "the provider's name shortly before, the format, entropy, no placeholder",
+                (Form::Named { .. }, _) => {
+                    "the provider's name shortly before, the format, entropy, no placeholder"
+                }
             }
             .to_owned(),
         });
@@ -262,8 +274,8 @@ impl Structured {
             Self::PrivateKey => &["-----BEGIN "],
             Self::SignedToken => &["eyJ"],
             Self::UrlPassword => &["://"],
-            Self::CurlPassword => &[" -u ", " --user "],
-            Self::FlagPassword => &[" -p "],
+            Self::CurlPassword => &["-u ", "--user "],
+            Self::FlagPassword => &["-p "],
             Self::ConnectionString => &["password", "pwd"],
             Self::BasicHeader => &["basic "],
             Self::BearerHeader => &["bearer ", "bearer: "],

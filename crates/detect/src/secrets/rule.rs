@@ -50,6 +50,9 @@ pub struct SecretRule {
     pub names: Vec<String>,
     /// What a secret looks like that stands after one of the names.
     pub value: Option<String>,
+    /// Whether the names are ordinary words, so that a word such as "key" must stand between name and value.
+    #[serde(default)]
+    pub ordinary_word: bool,
     /// The fewest bits of entropy per byte.
     pub entropy: Option<f32>,
     /// A checksum within the secret that, where it holds, makes the finding certain.
@@ -143,7 +146,7 @@ pub(super) enum Form {
     /// A pattern that begins at a literal or up to so many bytes before it.
     Pattern { before: usize },
     /// A value somewhere after a name.
-    Named,
+    Named { ordinary_word: bool },
 }
 
 /// A checked rule.
@@ -194,12 +197,16 @@ impl Rule {
                 (form, "pattern", pattern, rule.literals, rule.ignore_case)
             }
             (None, Some(value)) if rule.literals.is_empty() && !rule.names.is_empty() => {
-                (Form::Named, "value", value, rule.names, true)
+                let form = Form::Named {
+                    ordinary_word: rule.ordinary_word,
+                };
+                (form, "value", value, rule.names, true)
             }
             _ => return Err(RuleError::Form { rule: rule.id }),
         };
+        let is_named = matches!(form, Form::Named { .. });
         if literals.iter().any(|literal| literal.len() < MIN_LITERAL) {
-            let field = if form == Form::Named { "names" } else { "literals" };
+            let field = if is_named { "names" } else { "literals" };
             return Err(RuleError::Short { rule: rule.id, field });
         }
         let compiled = OnceLock::new();
@@ -211,23 +218,24 @@ impl Rule {
             })?;
             compiled.get_or_init(|| Some(regex));
         }
-        let confidence = rule
-            .confidence
-            .unwrap_or(if form == Form::Named { 75 } else { 90 });
+        let confidence = rule.confidence.unwrap_or(if is_named { 75 } else { 90 });
         Ok(Self {
             id: RuleId::new(&rule.id),
             description: rule.description,
             form,
             literals,
             ignore_case,
-            entropy: rule
-                .entropy
-                .unwrap_or(if form == Form::Named { 2.5 } else { 2.8 }),
+            entropy: rule.entropy.unwrap_or(if is_named { 2.5 } else { 2.8 }),
             check: rule.check,
             confidence: Confidence::percent(confidence),
             source,
             compiled,
         })
+    }
+
+    #[cfg(test)]
+    pub(super) fn source(&self) -> &str {
+        &self.source
     }
 
     /// The compiled pattern. Embedded patterns are known to compile (a test compiles them all); users' are compiled
@@ -237,7 +245,8 @@ impl Rule {
     }
 }
 
-/// Compiles a pattern for bytes: no Unicode tables, bounded size, and only engines whose time is linear.
+/// Compiles a pattern for bytes: no Unicode tables, bounded size, and only engines whose time is linear. The match must
+/// end where a word ends, so that of several alternatives the one that fits the whole token is taken.
 fn compile(source: &str) -> Result<meta::Regex, String> {
     if source.len() > PATTERN_SOURCE {
         return Err(format!("is longer than {PATTERN_SOURCE} bytes"));
@@ -251,7 +260,7 @@ fn compile(source: &str) -> Result<meta::Regex, String> {
                 .onepass_size_limit(Some(PATTERN_BYTES))
                 .auto_prefilter(false),
         )
-        .build(source)
+        .build(&format!("(?:{source})\\b{{end-half}}"))
         .map_err(|error| match (error.syntax_error(), error.size_limit()) {
             (Some(syntax), _) => format!("is no valid pattern: {}", first_line(&syntax.to_string())),
             (None, Some(_)) => "is too large when compiled".to_owned(),
@@ -322,7 +331,7 @@ mod tests {
         check(
             &format!("{head}colour = 1"),
             "rules, line 4: unknown field `colour`, expected one of `id`, `description`, `literals`, `ignore_case`, \
-             `pattern`, `before`, `names`, `value`, `entropy`, `check`, `confidence`",
+             `pattern`, `before`, `names`, `value`, `ordinary_word`, `entropy`, `check`, `confidence`",
         );
     }
 }

@@ -97,22 +97,31 @@ pub(super) fn is_uuid(value: &[u8]) -> bool {
 /// Whether a value reads like words, identifiers, versions or a path rather than like something drawn at random.
 ///
 /// The value is cut at punctuation and at changes of case. Words are letters in one case (or capitalised) with
-/// vowels in them; short runs of digits may stand between. A value is word-like when such pieces make up nearly all of it.
+/// vowels in them; a single digit or letter between them counts for nothing, anything else as noise. A value is
+/// word-like when words far outweigh noise. Runs of hex letters (`deadbeef`) and of
+/// the alphabet are no words.
 pub(super) fn is_word_like(value: &[u8]) -> bool {
     let (mut words, mut noise) = (0, 0);
     for piece in Pieces(value) {
-        let digits = piece.first().is_some_and(u8::is_ascii_digit);
-        if digits && piece.len() <= 4 {
-            noise += usize::from(piece.len() > 1);
-        } else if digits {
-            noise += piece.len();
-        } else if piece.len() >= 3 && reads_aloud(piece) {
+        let is_hex_run = piece.len() >= 6 && is_hex(piece);
+        let is_alphabet = longest_runs(piece).1 >= 5;
+        if piece.len() >= 3 && reads_aloud(piece) && !is_hex_run && !is_alphabet {
             words += piece.len();
-        } else {
+        } else if piece.first().is_some_and(u8::is_ascii_digit) {
+            noise += piece.len() / 2;
+        } else if piece.len() > 1 {
             noise += piece.len();
         }
     }
-    words >= 4 && words > noise * 3
+    words >= 4 && words > noise * 2 && digit_switches(value) < 3
+}
+
+/// How often a letter and a digit stand side by side: in names seldom, in random strings all the time.
+fn digit_switches(value: &[u8]) -> usize {
+    value
+        .windows(2)
+        .filter(|pair| matches!(pair, [a, b] if a.is_ascii_alphanumeric() && b.is_ascii_alphanumeric() && a.is_ascii_digit() != b.is_ascii_digit()))
+        .count()
 }
 
 /// Cuts a value at punctuation, between letters and digits, and before a capital that follows a small letter.
@@ -200,6 +209,8 @@ mod tests {
             "8bogFuUs4ayLTsq3EJQ2ov",
             "6da89121079f83b2",
             "x7Kq2",
+            "deadbeef:cafebabe",
+            "abcd1234efgh5678",
         ] {
             assert!(!is_word_like(noise.as_bytes()), "{noise}");
         }

@@ -34,7 +34,8 @@ pub(super) struct Value {
 /// Finds the value that belongs to the name in `name`.
 pub(super) fn value_after(text: &[u8], name: &Range<usize>) -> Option<Value> {
     let mut at = name.end;
-    let closes_quote = skip_closing(text, &mut at);
+    skip_closing(text, &mut at);
+    let closes_quote = matches!(text.get(name.end), Some(b'"' | b'\'')) && at == name.end + 1;
     let blanks = skip_blanks(text, &mut at);
     if let Some(width) = separator(text, at) {
         at += width;
@@ -96,13 +97,12 @@ fn opening_quote(text: &[u8], at: usize) -> (usize, Option<u8>) {
     }
 }
 
-/// Skips what closes a quoted or bracketed name, and says whether anything did.
-fn skip_closing(text: &[u8], at: &mut usize) -> bool {
+/// Skips what closes a quoted or bracketed name.
+fn skip_closing(text: &[u8], at: &mut usize) {
     let start = *at;
     while *at < start + 3 && matches!(text.get(*at), Some(b'"' | b'\'' | b'`' | b']' | b')' | b'\\')) {
         *at += 1;
     }
-    *at > start
 }
 
 fn skip_blanks(text: &[u8], at: &mut usize) -> usize {
