@@ -1,6 +1,8 @@
 //! `cargo xtask`: everything a contributor does twice.
 
+mod bench;
 mod ci;
+mod eval;
 mod steps;
 mod tidy;
 
@@ -8,18 +10,23 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
-  test   every test of the workspace
-  lint   formatting, clippy and documentation, warnings denied
-  tidy   what a program can check of the house style
-  ci     test, then lint";
+  test            every test of the workspace
+  lint            formatting, clippy and documentation, warnings denied
+  tidy            what a program can check of the house style
+  ci              test, then lint
+  bench [NAME]    what things cost, beside the machine's own limits in the same run
+  eval            how well the detectors do on ../shared/eval; writes docs/quality.md";
 
 fn main() -> ExitCode {
-    let command = std::env::args().nth(1).unwrap_or_default();
+    let mut words = std::env::args().skip(1);
+    let command = words.next().unwrap_or_default();
     let done = match command.as_str() {
         "test" => ci::test(),
         "lint" => ci::lint(),
         "tidy" => tidy::run(),
         "ci" => ci::test().and_then(|()| ci::lint()),
+        "bench" => bench::run(words.next().as_deref()),
+        "eval" => eval::run(),
         _ => Err(USAGE.into()),
     };
     match done {

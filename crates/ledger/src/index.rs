@@ -2,6 +2,8 @@
 //! everything. It is derived: it may be deleted at any time and is rebuilt from the segments, and the verifier never
 //! looks at it.
 
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use serde::Deserialize;
 use crate::Event;
 use crate::bytes::Bytes;
 use crate::record::{Chain, Hash, NO_HASH, RecordView};
-use crate::segment::{self, At, FRAME_HEADER_LEN, FrameKind, Header};
+use crate::segment::{self, FRAME_HEADER_LEN, FrameKind, Header};
 
 /// Rows written in one transaction: readers and the writer take turns between them.
 const ROWS_AT_ONCE: u64 = 8192;
@@ -59,7 +61,7 @@ pub(crate) struct Index {
 struct Progress {
     segment: u64,
     /// Where to go on; 0 when the segment has not been looked at.
-    position: usize,
+    position: u64,
     /// The hash of the segment's header: another one means another ledger.
     header: Hash,
 }
@@ -78,6 +80,12 @@ impl Index {
         let mut name = dir.as_os_str().to_owned();
         name.push(".index");
         let path = PathBuf::from(name);
+        // SQLite gives its side files the permissions of the main one.
+        OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(&path)?;
         match Self::prepare(dir, Connection::open(&path)?) {
             Err(IndexError::Sqlite(error)) if is_unusable(&error) => {
                 for suffix in ["", "-wal", "-shm"] {
@@ -114,10 +122,8 @@ impl Index {
         })
     }
 
-    /// Takes in every whole frame that was written since the last time.
+    /// Takes in every whole frame that was written since the last time, and reads nothing else.
     pub(crate) fn catch_up(&mut self) -> Result<(), IndexError> {
-        let mut bytes = Vec::new();
-        let mut loaded = None;
         loop {
             let transaction = self
                 .db
@@ -133,11 +139,8 @@ impl Index {
             let Some(number) = numbers.into_iter().find(|number| *number >= progress.segment) else {
                 return Ok(());
             };
-            if loaded != Some(number) {
-                segment::read(&self.dir, number, &mut bytes)?;
-                loaded = Some(number);
-            }
-            let ended = index_segment(&transaction, &bytes, number, &mut progress)?;
+            let file = File::open(segment::path(&self.dir, number))?;
+            let ended = index_segment(&transaction, &file, number, &mut progress)?;
             if ended && number < last {
                 progress = Progress {
                     segment: number + 1,
@@ -172,12 +175,12 @@ impl Index {
 /// Takes in the rest of one segment, or [`ROWS_AT_ONCE`] of it. Says whether its end was reached.
 fn index_segment(
     transaction: &Transaction<'_>,
-    bytes: &[u8],
+    file: &File,
     number: u64,
     progress: &mut Progress,
 ) -> Result<bool, IndexError> {
     let damaged = || IndexError::Damaged { segment: number };
-    let header = Header::parse(bytes).ok_or_else(damaged)?;
+    let header = segment::read_header(file)?.ok_or_else(damaged)?;
     if progress.position != 0 && progress.header != header.hash() {
         *progress = forget(transaction)?;
         return Ok(false);
@@ -190,27 +193,27 @@ fn index_segment(
         )?;
         *progress = Progress {
             segment: number,
-            position: Header::LEN,
+            position: Header::LEN as u64,
             header: header.hash(),
         };
     }
-    let mut rows = 0;
-    while let At::Frame(frame) = segment::at(bytes, progress.position) {
-        if rows >= ROWS_AT_ONCE {
-            return Ok(false);
-        }
+    let (mut rows, mut bytes) = (0, Vec::new());
+    while let Some(frame) = segment::read_frame(file, progress.position, &mut bytes)? {
         if frame.kind == FrameKind::Records {
             let mut rest = Bytes::new(frame.payload);
-            let mut position = progress.position + FRAME_HEADER_LEN;
+            let mut position = progress.position + FRAME_HEADER_LEN as u64;
             for _ in 0..frame.count {
                 let record = RecordView::take(&mut rest).ok_or_else(damaged)?;
                 let len = 4 + record.body.len() + record.hash.len();
                 insert(transaction, &record, number, position, len)?;
-                position += len;
+                position += len as u64;
                 rows += 1;
             }
         }
-        progress.position += frame.len();
+        progress.position += frame.len() as u64;
+        if rows >= ROWS_AT_ONCE {
+            return Ok(false);
+        }
     }
     Ok(true)
 }
@@ -219,7 +222,7 @@ fn insert(
     transaction: &Transaction<'_>,
     record: &RecordView<'_>,
     segment: u64,
-    position: usize,
+    position: u64,
     len: usize,
 ) -> Result<(), IndexError> {
     let about = About::of(record.event);
@@ -235,7 +238,7 @@ fn insert(
         about.class,
         about.tool,
         segment.cast_signed(),
-        i64::try_from(position).unwrap_or(i64::MAX),
+        position.cast_signed(),
         i64::try_from(len).unwrap_or(i64::MAX),
         record.hash,
     ])?;
@@ -289,7 +292,7 @@ fn progress(transaction: &Transaction<'_>) -> Result<Progress, IndexError> {
         })?;
     Ok(Progress {
         segment: segment.cast_unsigned(),
-        position: usize::try_from(position).unwrap_or_default(),
+        position: position.cast_unsigned(),
         header,
     })
 }
@@ -299,7 +302,7 @@ fn save(transaction: &Transaction<'_>, progress: Progress) -> Result<(), IndexEr
         "UPDATE progress SET segment = ?1, position = ?2, header = ?3",
         params![
             progress.segment.cast_signed(),
-            i64::try_from(progress.position).unwrap_or_default(),
+            progress.position.cast_signed(),
             progress.header
         ],
     )?;

@@ -4,7 +4,9 @@
 //! `fdatasync`, and nothing is written after it before that returns. So after a crash only the last frame can be
 //! broken, in any of its bytes, and a broken frame with a whole one behind it is damage, never a torn write.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
@@ -213,14 +215,53 @@ pub(crate) fn numbers(dir: &Path) -> io::Result<Vec<u64>> {
 
 /// Reads a segment whole into a buffer that is used again and again.
 pub(crate) fn read(dir: &Path, number: u64, into: &mut Vec<u8>) -> io::Result<()> {
-    use std::io::Read as _;
     into.clear();
-    let file = std::fs::File::open(path(dir, number))?;
+    let file = File::open(path(dir, number))?;
     if file.metadata()?.len() > MAX_SEGMENT_BYTES {
         return Err(io::Error::from(io::ErrorKind::FileTooLarge));
     }
     file.take(MAX_SEGMENT_BYTES).read_to_end(into)?;
     Ok(())
+}
+
+/// Reads the header of an open segment, if it is whole.
+pub(crate) fn read_header(file: &File) -> io::Result<Option<Header>> {
+    let mut bytes = [0; Header::LEN];
+    Ok(read_fully(file, &mut bytes, 0)?
+        .then(|| Header::parse(&bytes))
+        .flatten())
+}
+
+/// Reads the frame at a position of an open segment and nothing else. Gives nothing where no whole frame lies.
+pub(crate) fn read_frame<'a>(
+    file: &File,
+    position: u64,
+    into: &'a mut Vec<u8>,
+) -> io::Result<Option<Frame<'a>>> {
+    into.resize(FRAME_HEADER_LEN, 0);
+    if !read_fully(file, into, position)? || !into.starts_with(MAGIC) {
+        return Ok(None);
+    }
+    let len = into
+        .get(8..12)
+        .and_then(|field| Bytes::new(field).len32())
+        .filter(|len| *len <= MAX_PAYLOAD);
+    let Some(len) = len else { return Ok(None) };
+    into.resize(FRAME_HEADER_LEN + len, 0);
+    Ok(if read_fully(file, into, position)? {
+        frame(into)
+    } else {
+        None
+    })
+}
+
+/// Fills the buffer, or says that the file ends before it is full.
+fn read_fully(file: &File, into: &mut [u8], position: u64) -> io::Result<bool> {
+    match file.read_exact_at(into, position) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]

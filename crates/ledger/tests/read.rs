@@ -52,7 +52,7 @@ fn history() -> Vec<(Chain, Event)> {
 }
 
 fn recorded() -> (tempfile::TempDir, std::path::PathBuf, Vec<(Chain, Event)>) {
-    let house = tempfile::tempdir().unwrap();
+    let house = house::room();
     let dir = house.path().join("ledger");
     let history = history();
     for (opening, part) in history.chunks(17).enumerate() {
@@ -214,7 +214,7 @@ fn the_index_can_be_thrown_away_or_be_anothers() {
 
 #[test]
 fn a_reader_follows_the_writer() {
-    let house = tempfile::tempdir().unwrap();
+    let house = house::room();
     let dir = house.path().join("ledger");
     let ledger = Ledger::open(&dir, Options::new(&dir)).unwrap();
     let reader = Reader::open(&dir).unwrap();
@@ -320,7 +320,7 @@ fn a_changed_proof_proves_nothing() {
 
 #[test]
 fn an_unsigned_record_has_no_proof_yet() {
-    let house = tempfile::tempdir().unwrap();
+    let house = house::room();
     let dir = house.path().join("ledger");
     let mut options = Options::new(&dir);
     options.checkpoint_interval = std::time::Duration::from_secs(3600);
@@ -339,4 +339,81 @@ fn an_unsigned_record_has_no_proof_yet() {
         .unwrap()
         .verify(&ledger.public_key())
         .unwrap();
+}
+
+#[test]
+fn a_checkpoint_comes_with_time_or_with_records() {
+    let house = house::room();
+    for (interval_ms, records) in [(1, 1_000_000), (3_600_000, 1)] {
+        let dir = house.path().join(format!("ledger{records}"));
+        let mut options = Options::new(&dir);
+        options.checkpoint_interval = std::time::Duration::from_millis(interval_ms);
+        options.checkpoint_records = records;
+        let ledger = Ledger::open(&dir, options).unwrap();
+        ledger
+            .append_blocking(session("s"), &decision("t"), at(0))
+            .unwrap();
+        let reader = Reader::open(&dir).unwrap();
+        // It never comes if the thread does not sign by itself: then the test does not end.
+        let proof = loop {
+            match reader.prove(&session("s"), 0) {
+                Ok(proof) => break proof,
+                Err(ProveError::NotYetSigned) => std::thread::yield_now(),
+                Err(other) => panic!("{other}"),
+            }
+        };
+        proof.verify(&ledger.public_key()).unwrap();
+    }
+}
+
+#[test]
+fn a_ledger_verifies_and_reads_while_it_is_written() {
+    let house = house::room();
+    let dir = house.path().join("ledger");
+    let mut options = Options::new(&dir);
+    options.segment_bytes = 32 << 10;
+    options.checkpoint_records = 20;
+    let ledger = Ledger::open(&dir, options).unwrap();
+    let reader = Reader::open(&dir).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let (ledger, stop) = (&ledger, &stop);
+            scope.spawn(move || {
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    ledger
+                        .append_blocking(session(&format!("s{writer}")), &decision("t"), at(0))
+                        .unwrap();
+                }
+            });
+        }
+        let mut verified = 0;
+        while verified < 3000 {
+            let report = tidegate_ledger::verify(&dir, tidegate_ledger::Trust::DIRECTORY);
+            let page = reader.page(
+                &Filter {
+                    chain: Some(session("s1")),
+                    ..Filter::default()
+                },
+                None,
+                1000,
+            );
+            match (report, page) {
+                (Ok(report), Ok(page)) => {
+                    let in_order = page
+                        .records
+                        .iter()
+                        .enumerate()
+                        .all(|(n, record)| record.seq == n as u64);
+                    assert!(in_order);
+                    verified = report.records;
+                }
+                other => {
+                    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+                    panic!("{other:?}");
+                }
+            }
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
 }

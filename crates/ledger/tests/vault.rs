@@ -57,7 +57,7 @@ fn on_disk(house: &Path, needle: &[u8]) -> bool {
 
 #[test]
 fn evidence_survives_and_is_never_in_the_clear() {
-    let house = tempfile::tempdir().unwrap();
+    let house = house::room();
     let vault = open(house.path());
     let classes = [Class::Public, Class::Internal, Class::Confidential, Class::Pii];
     let pointers = vault.put_all(classes.map(deposit).into(), at(0)).unwrap();
@@ -84,7 +84,7 @@ fn evidence_survives_and_is_never_in_the_clear() {
 
 #[test]
 fn a_secret_is_on_no_disk_and_ends_with_its_session() {
-    let house = tempfile::tempdir().unwrap();
+    let house = house::room();
     let vault = open(house.path());
     let held = vault.put(deposit(Class::Secret), at(0)).unwrap();
     let mut opted_in = deposit(Class::Secret);
@@ -115,7 +115,7 @@ fn a_secret_is_on_no_disk_and_ends_with_its_session() {
 
 #[test]
 fn each_class_has_its_retention() {
-    let house = tempfile::tempdir().unwrap();
+    let house = house::room();
     let vault = open(house.path());
     let old_pii = vault.put(deposit(Class::Pii), at(0)).unwrap();
     let old_internal = vault.put(deposit(Class::Internal), at(0)).unwrap();
@@ -146,7 +146,7 @@ fn each_class_has_its_retention() {
 
 #[test]
 fn destroyed_evidence_leaves_no_ciphertext() {
-    let house = tempfile::tempdir().unwrap();
+    let house = house::room();
     let vault = open(house.path());
     let mut large = deposit(Class::Pii);
     large.content = Confined::new(Class::Pii, CANARY.repeat(1000));
@@ -168,7 +168,7 @@ fn destroyed_evidence_leaves_no_ciphertext() {
 
 #[test]
 fn rotation_leaves_everything_readable_under_the_new_key_alone() {
-    let house = tempfile::tempdir().unwrap();
+    let house = house::room();
     let key_file = house.path().join("vault.key");
     let vault = open(house.path());
     let pointers = vault
@@ -199,7 +199,7 @@ fn rotation_leaves_everything_readable_under_the_new_key_alone() {
 
 #[test]
 fn given_keys_rotate_in_the_operators_hands() {
-    let house = tempfile::tempdir().unwrap();
+    let house = house::room();
     let path = house.path().join("vault.sqlite");
     let given = |text: String| KeySource::Given(text.into());
     let (old, new) = (
@@ -229,7 +229,7 @@ fn given_keys_rotate_in_the_operators_hands() {
 
 #[test]
 fn keys_are_for_their_owner_alone_and_never_replaced_silently() {
-    let house = tempfile::tempdir().unwrap();
+    let house = house::room();
     let (path, key_file) = (house.path().join("vault.sqlite"), house.path().join("vault.key"));
     let vault = open(house.path());
     vault.put(deposit(Class::Pii), at(0)).unwrap();
@@ -252,7 +252,7 @@ fn keys_are_for_their_owner_alone_and_never_replaced_silently() {
 
 #[test]
 fn what_is_held_is_bounded() {
-    let house = tempfile::tempdir().unwrap();
+    let house = house::room();
     let vault = open(house.path());
     let sized = |class, len| Deposit {
         content: Confined::new(class, vec![7; len]),

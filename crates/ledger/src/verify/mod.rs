@@ -7,8 +7,11 @@
 mod bad;
 mod walk;
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
+use std::time::SystemTime;
 
 pub use bad::{FirstBad, What};
 
@@ -73,12 +76,46 @@ pub enum VerifyError {
     Io(#[from] io::Error),
 }
 
-/// Checks a ledger's directory.
+/// Checks a ledger's directory, also while it is being written.
 ///
 /// # Errors
 /// The first thing that is not as it was written, or what the system reports.
 pub fn verify(dir: &Path, trust: Trust<'_>) -> Result<Report, VerifyError> {
+    /// A file that changes while it is read can look broken. Damage stays; a passing sight does not.
+    const ATTEMPTS: usize = 5;
+    let mut state = state(dir)?;
+    for _ in 1..ATTEMPTS {
+        let verdict = attempt(dir, trust);
+        let now = self::state(dir)?;
+        if verdict.is_ok() || now == state {
+            return verdict;
+        }
+        state = now;
+    }
+    attempt(dir, trust)
+}
+
+/// Name, length and time of change of every file.
+fn state(dir: &Path) -> io::Result<BTreeSet<(OsString, u64, Option<SystemTime>)>> {
+    std::fs::read_dir(dir)?
+        .map(|entry| {
+            let entry = entry?;
+            let metadata = entry.metadata()?;
+            Ok((entry.file_name(), metadata.len(), metadata.modified().ok()))
+        })
+        // A file that was replaced between listing and looking is a change like any other.
+        .filter(|file| !matches!(file, Err(error) if io::Error::kind(error) == io::ErrorKind::NotFound))
+        .collect()
+}
+
+fn attempt(dir: &Path, trust: Trust<'_>) -> Result<Report, VerifyError> {
     let key = public_key(dir, trust)?;
+    // Before the segments: a checkpoint that it names must be in them by then.
+    let head = match std::fs::read(dir.join(HEAD_FILE)) {
+        Ok(head) => Some(head),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error.into()),
+    };
     let mut walk = Walk::new(key, trust.seen.copied());
     let mut bytes = Vec::new();
     let numbers = segment::numbers(dir)?;
@@ -90,11 +127,6 @@ pub fn verify(dir: &Path, trust: Trust<'_>) -> Result<Report, VerifyError> {
         segment::read(dir, number, &mut bytes)?;
         walk.segment(number, &bytes, Some(number) == last)?;
     }
-    let head = match std::fs::read(dir.join(HEAD_FILE)) {
-        Ok(head) => Some(head),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error.into()),
-    };
     Ok(walk.finish(head.as_deref())?)
 }
 

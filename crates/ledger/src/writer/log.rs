@@ -85,7 +85,7 @@ impl Log {
     /// Signs everything recorded so far.
     pub(super) fn write_checkpoint(&mut self, closing: bool) -> io::Result<()> {
         // A new segment begins with a checkpoint of everything before it.
-        let begun = self.make_room(SignedCheckpoint::LEN + 64 * 32)?;
+        let begun = self.make_room(SignedCheckpoint::LEN + 32 * self.tree.nodes().len())?;
         if closing || !begun {
             let Some(segment) = self.newest else {
                 return Err(io::ErrorKind::NotFound.into());
@@ -97,6 +97,11 @@ impl Log {
             self.head_is_stale = true;
         }
         self.refresh_head()
+    }
+
+    /// The number of the newest segment.
+    pub(super) fn segment(&self) -> Option<u64> {
+        self.newest.map(|segment| segment.number)
     }
 
     /// How many records no checkpoint covers.

@@ -1,7 +1,8 @@
 //! The thread that owns the files.
 
 use std::io;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::time::Instant;
 
 use tokio::sync::oneshot;
@@ -10,7 +11,7 @@ use super::heads::Heads;
 use super::log::Log;
 use super::recover::Opened;
 use super::{AppendError, CloseError, Options, Receipt};
-use crate::index::{Head, IndexError};
+use crate::index::{Head, Index, IndexError};
 use crate::record::{self, Chain, Hash, NO_HASH, Place};
 
 /// The most that one commit takes.
@@ -51,11 +52,16 @@ pub(super) fn run(opened: Opened, options: &Options, jobs: &Receiver<Job>) -> Re
         mut heads,
         lock,
     } = opened;
+    let indexer = Indexer::start(&log.dir);
     let mut due: Option<Instant> = None;
     loop {
         let (batch, open) = gather(jobs, due);
         if !batch.is_empty() {
+            let before = log.segment();
             append(&mut log, &mut heads, batch);
+            if log.segment() != before {
+                indexer.poke();
+            }
             // Memory over its bound for a while is better than a refusal; the next commit tries again.
             let _ = heads.trim();
         }
@@ -74,8 +80,41 @@ pub(super) fn run(opened: Opened, options: &Options, jobs: &Receiver<Job>) -> Re
         }
     }
     let closed = log.close().map_err(|error| CloseError(error.kind()));
+    indexer.stop();
     drop(lock);
     closed
+}
+
+/// Keeps the index at most a segment or two behind, so that opening stays quick. It is a convenience: whoever needs
+/// the index catches up first, so its failures are not its own to report.
+struct Indexer {
+    pokes: SyncSender<()>,
+    thread: io::Result<std::thread::JoinHandle<()>>,
+}
+
+impl Indexer {
+    fn start(dir: &Path) -> Self {
+        let (pokes, poked) = sync_channel(1);
+        let dir = dir.to_owned();
+        let thread = std::thread::Builder::new()
+            .name("ledger-index".to_owned())
+            .spawn(move || {
+                while poked.recv() == Ok(()) {
+                    let _ = Index::open(&dir).and_then(|mut index| index.catch_up());
+                }
+            });
+        Self { pokes, thread }
+    }
+
+    /// A poke that finds another waiting adds nothing to it.
+    fn poke(&self) {
+        let _ = self.pokes.try_send(());
+    }
+
+    fn stop(self) {
+        drop(self.pokes);
+        let _ = self.thread.map(std::thread::JoinHandle::join);
+    }
 }
 
 /// Waits for a job, then takes what has gathered. Says whether more can come.

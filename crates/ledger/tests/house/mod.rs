@@ -7,6 +7,13 @@ use tidegate_core::{Class, Ident};
 use tidegate_ledger::event::{Decision, Verdict};
 use tidegate_ledger::{Chain, Event, Name};
 
+/// A directory in memory where there is one: most tests are about bytes, not about the speed of a disk.
+pub(crate) fn room() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .unwrap()
+}
+
 pub(crate) fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
 }

@@ -1,0 +1,96 @@
+//! How a rule family takes part in the one pass over the bytes.
+//!
+//! A family names the literals without which none of its rules can hold. One shared automaton finds all literals of
+//! all families at once and calls [`RuleFamily::verify`] where one stands; the family then decides by an anchored
+//! check. Each hit is judged by itself, from a bounded window around it: that is what makes time linear and lets
+//! a stream be cut anywhere without losing or inventing a finding.
+
+use std::ops::Range;
+
+use crate::{Finding, RuleId};
+
+/// The most bytes before a literal that a verification may look at.
+pub const LOOK_BEHIND: usize = 512;
+
+/// The most bytes after the start of a literal that a verification may look at, and the longest finding.
+pub const LOOK_AHEAD: usize = 16 * 1024;
+
+/// The shortest literal the shared pass accepts: shorter ones stand everywhere and cost more than they find.
+pub const MIN_LITERAL: usize = 3;
+
+/// Whether ASCII case matters for a literal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// The bytes as written.
+    Exact,
+    /// `A-Z` and `a-z` are the same.
+    Ignore,
+}
+
+/// Bytes that must be present for some rule of a family to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Literal {
+    /// The bytes to look for, at least [`MIN_LITERAL`] of them.
+    pub bytes: Vec<u8>,
+    /// Whether ASCII case matters.
+    pub case: Case,
+    /// The family's own number for what to check; given back in [`Hit::tag`].
+    pub tag: u32,
+}
+
+impl Literal {
+    /// A literal that must stand as written.
+    #[must_use]
+    pub fn exact(bytes: impl Into<Vec<u8>>, tag: u32) -> Self {
+        Self {
+            bytes: bytes.into(),
+            case: Case::Exact,
+            tag,
+        }
+    }
+
+    /// A literal in any ASCII case.
+    #[must_use]
+    pub fn any_case(bytes: impl Into<Vec<u8>>, tag: u32) -> Self {
+        Self {
+            bytes: bytes.into(),
+            case: Case::Ignore,
+            tag,
+        }
+    }
+}
+
+/// A place where a literal stands. Overlapping literals are all reported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// Where the literal stands in the text.
+    pub at: Range<usize>,
+    /// The [`Literal::tag`] it was registered with.
+    pub tag: u32,
+}
+
+/// A set of rules that shares the pass over the bytes.
+pub trait RuleFamily: Send + Sync {
+    /// Every literal of every rule, asked once when the detector is built. Several literals may share a tag and
+    /// several tags may share a literal.
+    fn literals(&self) -> Vec<Literal>;
+
+    /// Decides about one hit and pushes what holds. Must look no further than [`LOOK_BEHIND`] bytes before the
+    /// literal's start and [`LOOK_AHEAD`] after it, must not depend on other hits, and must not panic on any bytes.
+    /// The same finding may be pushed for several hits: equal ones are merged.
+    fn verify(&self, text: &[u8], hit: &Hit, found: &mut Vec<Finding>);
+
+    /// What each rule looks for, in words.
+    fn rules(&self) -> Vec<RuleDescription>;
+}
+
+/// A rule in words, for `explain`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleDescription {
+    /// The rule's stable name.
+    pub rule: RuleId,
+    /// What is looked for, in one sentence.
+    pub looks_for: String,
+    /// What is checked before the rule fires (checksum, context words, entropy), in one sentence.
+    pub verified_by: String,
+}

@@ -1,0 +1,155 @@
+//! Bytes written one by one with blanks between: `69 67 6e`, `0x69, 0x67`, `01101001 01100111`, `.. --. -.`.
+
+use std::ops::Range;
+
+use super::{Encoding, readable};
+
+/// The fewest groups in a row that are tried.
+const MIN_GROUPS: usize = 8;
+
+/// The most groups that are decoded as one stretch.
+const MAX_GROUPS: usize = 64 * 1024;
+
+/// Digits in a binary group.
+const BIT_DIGITS: usize = 8;
+
+/// Bytes that the test for any groups looks at together.
+const CHUNK: usize = 64;
+
+/// Whether the text may hold enough groups to be worth a search. Arithmetic on whole chunks, so that ordinary text
+/// costs next to nothing; a stretch of [`MIN_GROUPS`] groups always shows in one of the chunks it touches.
+pub(super) fn may_stand_in(bytes: &[u8]) -> bool {
+    bytes.chunks(CHUNK).any(|chunk| {
+        let (mut bits, mut pairs, mut signs, mut gaps) = (0_u8, 0_u8, 0_u8, 0_u8);
+        for &byte in chunk {
+            bits += u8::from(byte & 0xfe == b'0');
+            signs += u8::from((byte == b'.') | (byte == b'-'));
+            gaps += u8::from((byte == b' ') | (byte == b'/') | (byte == b'\n'));
+        }
+        for window in chunk.windows(4) {
+            if let [a, b, c, d] = window {
+                let joined = a.is_ascii_alphanumeric() | d.is_ascii_alphanumeric();
+                pairs += u8::from(b.is_ascii_hexdigit() & c.is_ascii_hexdigit() & !joined);
+            }
+        }
+        let prefixed = pairs == 0 && memchr::memmem::find(chunk, b"0x").is_some();
+        bits >= 24 || pairs >= 3 || prefixed || (signs >= 6 && gaps >= 3 && signs + gaps >= 12)
+    })
+}
+
+/// Decoded stretches in order of their place.
+pub(super) fn stretches(bytes: &[u8]) -> impl Iterator<Item = (Range<usize>, Encoding, String)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < bytes.len() {
+            let start = at;
+            let Some(kind) = kind_at(bytes, start) else {
+                at = next_start(bytes, start);
+                continue;
+            };
+            let (end, values) = collect(bytes, start, kind);
+            at = end.max(next_start(bytes, start));
+            if values.len() >= MIN_GROUPS
+                && let Some(text) = readable(values)
+            {
+                return Some((start..end, kind.encoding(), text));
+            }
+        }
+        None
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Group {
+    Hex,
+    Bits,
+    Morse,
+}
+
+impl Group {
+    const fn encoding(self) -> Encoding {
+        match self {
+            Self::Hex => Encoding::Hex,
+            Self::Bits => Encoding::Binary,
+            Self::Morse => Encoding::Morse,
+        }
+    }
+}
+
+/// Groups start only after a byte that cannot belong to one, which the search skips to.
+fn next_start(bytes: &[u8], from: usize) -> usize {
+    let rest = bytes.get(from..).unwrap_or_default();
+    let gap = rest.iter().position(|&b| !is_group_byte(b)).unwrap_or(rest.len());
+    let rest = rest.get(gap..).unwrap_or_default();
+    let next = rest.iter().position(|&b| is_group_byte(b)).unwrap_or(rest.len());
+    from + gap + next
+}
+
+const fn is_group_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
+}
+
+fn kind_at(bytes: &[u8], start: usize) -> Option<Group> {
+    [Group::Bits, Group::Hex, Group::Morse]
+        .into_iter()
+        .find(|&kind| group(bytes, start, kind).is_some())
+}
+
+fn collect(bytes: &[u8], start: usize, kind: Group) -> (usize, Vec<u8>) {
+    let mut values = Vec::new();
+    let mut at = start;
+    let mut end = start;
+    while let Some((value, length)) = group(bytes, at, kind) {
+        values.push(value);
+        end = at + length;
+        let rest = bytes.get(end..).unwrap_or_default();
+        let gap = rest.iter().take(4).take_while(|&&b| is_gap(b, kind)).count();
+        if kind == Group::Morse && rest.get(..gap).is_some_and(|gap| gap.contains(&b'/')) {
+            values.push(b' ');
+        }
+        at = end + gap;
+        if gap == 0 || values.len() >= MAX_GROUPS {
+            break;
+        }
+    }
+    (end, values)
+}
+
+const fn is_gap(byte: u8, kind: Group) -> bool {
+    match kind {
+        Group::Hex | Group::Bits => matches!(byte, b' ' | b',' | b':' | b'\n' | b'-'),
+        Group::Morse => matches!(byte, b' ' | b'/' | b'\n'),
+    }
+}
+
+/// The value and length of the group that starts here and ends before a gap.
+fn group(bytes: &[u8], start: usize, kind: Group) -> Option<(u8, usize)> {
+    let rest = bytes.get(start..)?;
+    let length = rest.iter().take(10).take_while(|&&b| is_group_byte(b) && !is_gap(b, kind)).count();
+    let word = std::str::from_utf8(rest.get(..length)?).ok()?;
+    let value = match kind {
+        Group::Bits if word.len() == BIT_DIGITS => u8::from_str_radix(word, 2).ok()?,
+        Group::Hex => {
+            let digits = word.strip_prefix("0x").unwrap_or(word);
+            (digits.len() == 2).then_some(())?;
+            u8::from_str_radix(digits, 16).ok()?
+        }
+        Group::Morse => morse(word)?,
+        Group::Bits => return None,
+    };
+    Some((value, length))
+}
+
+fn morse(signs: &str) -> Option<u8> {
+    MORSE
+        .iter()
+        .zip(b'a'..)
+        .find(|(code, _)| **code == signs)
+        .map(|(_, letter)| letter)
+}
+
+/// The letters from a to z.
+const MORSE: [&str; 26] = [
+    ".-", "-...", "-.-.", "-..", ".", "..-.", "--.", "....", "..", ".---", "-.-", ".-..", "--", "-.", "---", ".--.",
+    "--.-", ".-.", "...", "-", "..-", "...-", ".--", "-..-", "-.--", "--..",
+];

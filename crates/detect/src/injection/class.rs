@@ -1,0 +1,172 @@
+//! The meanings that words are sorted into.
+
+use std::ops::{BitAnd, BitOr, BitOrAssign};
+
+/// A set of meanings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ClassSet(u128);
+
+impl ClassSet {
+    pub(super) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(super) const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(super) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// The classes in the set, by number.
+    pub(super) fn numbers(self) -> impl Iterator<Item = usize> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let number = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            (number < Class::COUNT).then_some(number)
+        })
+    }
+}
+
+impl From<Class> for ClassSet {
+    fn from(class: Class) -> Self {
+        Self(1 << class as u32)
+    }
+}
+
+impl BitOr for ClassSet {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitAnd for ClassSet {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+impl BitOrAssign for ClassSet {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+macro_rules! classes {
+    ($($name:ident $text:literal,)*) => {
+        /// What a word or a shape means to the patterns.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Class { $($name,)* }
+
+        impl Class {
+            pub(super) const COUNT: usize = [$($text),*].len();
+
+            pub(super) fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($text => Some(Self::$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+classes! {
+    Override "override",
+    Prior "prior",
+    Allof "allof",
+    Yours "yours",
+    Instr "instr",
+    Softinstr "softinstr",
+    Andthen "andthen",
+    Instead "instead",
+    Dictate "dictate",
+    Voided "voided",
+    Newer "newer",
+    Chattoken "chattoken",
+    Systemword "systemword",
+    Systemlead "systemlead",
+    Assistant "assistant",
+    Newrole "newrole",
+    Fromnow "fromnow",
+    Freed "freed",
+    Jailbreak "jailbreak",
+    Authority "authority",
+    Before "before",
+    Firstdo "firstdo",
+    Usertask "usertask",
+    Please "please",
+    Send "send",
+    Pay "pay",
+    Act "act",
+    Get "get",
+    Reveal "reveal",
+    My "my",
+    Ofuser "ofuser",
+    Object "object",
+    Secret "secret",
+    Personal "personal",
+    Concealer "concealer",
+    Listener "listener",
+    Urgent "urgent",
+    Toolword "toolword",
+    Usetool "usetool",
+    Toolcall "toolcall",
+    Imgmd "imgmd",
+    Hijack "hijack",
+    Split "split",
+    Hypothesis "hypothesis",
+    Outputword "outputword",
+    Quality "quality",
+    Chain "chain",
+    Address "address",
+    Link "link",
+    Account "account",
+    Money "money",
+    Filled "filled",
+    Toolname "toolname",
+    Sessiontool "sessiontool",
+    Quoted "quoted",
+    Amoralsoft "amoralsoft",
+    Safetypolicy "safetypolicy",
+    Todolead "todolead",
+    Learned "learned",
+    Article "article",
+    Neverrefuse "neverrefuse",
+    Vendorpolicy "vendorpolicy",
+    Amoral "amoral",
+    Persona "persona",
+    Asanai "asanai",
+    Mailparts "mailparts",
+    Secretpath "secretpath",
+    Useasks "useasks",
+    Toolinvoke "toolinvoke",
+    Syscolon "syscolon",
+    Personalsoft "personalsoft",
+    Danname "danname",
+    Quietly "quietly",
+    Data "data",
+    Actas "actas",
+    Pretext "pretext",
+    Speak "speak",
+    Solely "solely",
+    Stopall "stopall",
+    Nevermind "nevermind",
+    Whenasked "whenasked",
+    Tellme "tellme",
+    Thesecret "thesecret",
+    Harm "harm",
+    Userdata "userdata",
+    Splitpart "splitpart",
+    Destmine "destmine",
+    Strongact "strongact",
+    Ident "ident",
+}
+
+const _: () = assert!(Class::COUNT <= 128, "a set holds at most 128 classes");

@@ -1,0 +1,187 @@
+//! Shapes that carry meaning for the patterns: addresses, links, account numbers, sums of money, tool names.
+
+use std::ops::Range;
+
+use super::class::Class;
+use super::token::Token;
+
+/// The most bytes one shape may have.
+pub(super) const MAX_SHAPE: usize = 256;
+
+/// Pushes a token for each shape in the text.
+pub(super) fn find(text: &str, tokens: &mut Vec<Token>) {
+    let mut number: Option<usize> = None;
+    for (start, word) in words(text) {
+        let end = start + word.len();
+        let signs = Signs::of(word);
+        let mut push = |class, holds: bool, start| {
+            if holds {
+                tokens.push(Token::of(start..end, class));
+            }
+        };
+        let named = (signs.upper || signs.underscore) && is_tool_name(word);
+        push(Class::Address, signs.at && is_mail_address(word), start);
+        push(Class::Link, signs.dot && is_link(word), start);
+        push(Class::Account, signs.digits && is_account(word), start);
+        push(Class::Money, signs.digits && !word.is_ascii() | word.starts_with('$') && is_money(word), start);
+        push(Class::Toolname, named, start);
+        push(Class::Toolinvoke, named && text.as_bytes().get(end) == Some(&b'('), start);
+        push(Class::Ident, is_identifier(word, &signs), start);
+        if let Some(number) = number.take() {
+            push(Class::Money, CURRENCIES.iter().any(|known| word.eq_ignore_ascii_case(known)), number);
+        }
+        let amount = signs.digits && word.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b','));
+        number = amount.then_some(start);
+    }
+    find_image_links(text, tokens);
+}
+
+/// Which bytes a word has, so that most words need no closer look.
+#[derive(Default)]
+struct Signs {
+    at: bool,
+    dot: bool,
+    digits: bool,
+    upper: bool,
+    underscore: bool,
+}
+
+impl Signs {
+    fn of(word: &str) -> Self {
+        let mut signs = Self::default();
+        for byte in word.bytes() {
+            signs.at |= byte == b'@';
+            signs.dot |= (byte == b'.') | (byte == b':');
+            signs.digits |= byte.is_ascii_digit();
+            signs.upper |= byte.is_ascii_uppercase();
+            signs.underscore |= byte == b'_';
+        }
+        signs
+    }
+}
+
+/// Pieces without blanks, freed of the marks around them.
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    text.split(|c: char| matches!(c, ' ' | '\n' | '"' | '\'' | '(' | ')' | '<' | '>' | '`' | '[' | ']' | '{' | '}'))
+        .filter_map(move |piece| {
+            let start = at;
+            at += piece.len() + 1;
+            let word = piece.trim_start_matches([',', ';', ':', '*', '.']);
+            let start = start + piece.len() - word.len();
+            let word = word.trim_end_matches(['.', ',', ';', ':', '!', '?', '*']);
+            (word.len() >= 2 && word.len() <= MAX_SHAPE).then_some((start, word))
+        })
+}
+
+fn is_mail_address(word: &str) -> bool {
+    let word = word.strip_prefix("mailto:").unwrap_or(word);
+    word.split_once('@').is_some_and(|(local, host)| {
+        !local.is_empty()
+            && host.contains('.')
+            && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'))
+    })
+}
+
+fn is_link(word: &str) -> bool {
+    ["http://", "https://", "www.", "ftp://", "hxxp://", "hxxps://"]
+        .iter()
+        .any(|prefix| word.len() > prefix.len() && word.get(..prefix.len()).is_some_and(|lead| lead.eq_ignore_ascii_case(prefix)))
+        || is_bare_host(word)
+}
+
+/// `example.com/path`: a host in a top-level domain that is written without a scheme.
+fn is_bare_host(word: &str) -> bool {
+    let host = word.split('/').next().unwrap_or_default();
+    let Some((name, ending)) = host.rsplit_once('.') else {
+        return false;
+    };
+    !name.is_empty()
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'))
+        && ["com", "net", "org", "io", "xyz", "info", "biz", "ru", "cn", "co", "ai", "app", "dev", "site", "online"]
+            .iter()
+            .any(|known| ending.eq_ignore_ascii_case(known))
+}
+
+/// An IBAN, or at least eight digits with dashes and a short prefix.
+fn is_account(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    let iban = matches!(bytes, [a, b, c, d, ..] if a.is_ascii_uppercase() && b.is_ascii_uppercase() && c.is_ascii_digit() && d.is_ascii_digit())
+        && bytes.len() >= 15
+        && bytes.iter().all(u8::is_ascii_alphanumeric);
+    let number = word.trim_start_matches(|c: char| c.is_ascii_uppercase() || c == '-');
+    let plain = number.len() + 4 >= word.len() && number.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+    let digits = number.bytes().filter(u8::is_ascii_digit).count();
+    iban || (plain && digits >= 8 && !is_date(word))
+}
+
+fn is_date(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-')
+}
+
+fn is_money(word: &str) -> bool {
+    let Some(amount) = word.strip_prefix(['$', '€', '£', '¥', '₹']) else {
+        return false;
+    };
+    amount.bytes().next().is_some_and(|b| b.is_ascii_digit())
+}
+
+/// Names in the manner of programs: `send_money`, `GmailSendEmail`, `sendEmail`.
+fn is_tool_name(word: &str) -> bool {
+    if !word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-')) {
+        return false;
+    }
+    let humps = word
+        .as_bytes()
+        .windows(2)
+        .filter(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()))
+        .count();
+    humps >= 1 || (word.contains('_') && word.bytes().any(|b| b.is_ascii_lowercase()))
+}
+
+/// An address, a path, a channel, or an identifier: letters with digits, or many digits.
+fn is_identifier(word: &str, signs: &Signs) -> bool {
+    let rooted = ["/", "~/", "#", "c:\\"].iter().any(|lead| {
+        word.len() > lead.len() + 1 && word.get(..lead.len()).is_some_and(|start| start.eq_ignore_ascii_case(lead))
+    });
+    let digits = || word.bytes().filter(u8::is_ascii_digit).count();
+    let letters = || word.bytes().any(|b| b.is_ascii_alphabetic());
+    rooted || signs.at && is_mail_address(word) || signs.digits && (letters() || digits() >= 5)
+}
+
+/// A Markdown image whose address has a place to fill in, or carries data in its query.
+fn find_image_links(text: &str, tokens: &mut Vec<Token>) {
+    let mut at = 0;
+    while let Some(open) = text.get(at..).and_then(|rest| rest.find("![")).map(|offset| at + offset) {
+        at = open + 2;
+        if let Some(link) = image_link(text, open)
+            && text.get(link.clone()).is_some_and(carries_data)
+        {
+            tokens.push(Token::of(link, Class::Filled));
+        }
+    }
+}
+
+fn image_link(text: &str, open: usize) -> Option<Range<usize>> {
+    let rest = text.get(open..)?;
+    let start = open + rest.find("](").filter(|&offset| offset <= MAX_SHAPE)? + 2;
+    let length = text.get(start..)?.find([')', '\n']).filter(|&offset| offset <= MAX_SHAPE)?;
+    Some(start..start + length)
+}
+
+fn carries_data(link: &str) -> bool {
+    let Some((_, query)) = link.split_once('?') else {
+        return link.contains('{');
+    };
+    query.split('&').filter_map(|pair| pair.split_once('=')).any(|(_, value)| {
+        value.contains(['{', '<'])
+            || value.starts_with('[') && value.ends_with(']')
+            || value.contains('_') && value.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+    })
+}
+
+const CURRENCIES: [&str; 22] = [
+    "usd", "eur", "gbp", "dollars", "dollar", "euros", "euro", "pounds", "btc", "bitcoin", "bitcoins", "eth",
+    "ethereum", "yuan", "yen", "rupees", "units", "shares", "usdt", "coins", "chf", "francs",
+];

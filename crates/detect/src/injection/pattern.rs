@@ -1,0 +1,213 @@
+//! Patterns over tokens: classes of words in an order, each within so many bytes of the one before.
+//!
+//! The patterns are data (`patterns.txt`). All of them are matched in one walk over the tokens: for each step of each
+//! pattern the walk remembers the last two places that a match had reached: the last may overlap the next token, and
+//! only the largest distance is bounded. Time is linear in tokens times the steps that a token's classes take part in.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use super::class::{Class, ClassSet};
+use super::token::Token;
+
+/// The most bytes between two steps when the pattern does not say.
+const DEFAULT_GAP: usize = 24;
+
+/// The built-in patterns.
+pub(super) static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns::read(include_str!("patterns.txt")));
+
+/// A way of giving orders, recognised by the words it takes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pattern {
+    /// `family.name`.
+    pub(super) name: &'static str,
+    /// What it adds to the evidence.
+    pub(super) points: f32,
+    pub(super) steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Step {
+    pub(super) classes: ClassSet,
+    pub(super) gap: usize,
+    pub(super) opens: bool,
+    pub(super) opens_value: bool,
+    /// Whether the gate may rely on this step.
+    pub(super) anchor: bool,
+}
+
+impl Pattern {
+    /// A pattern without an anchor cannot call for attention by itself: it only adds to others.
+    pub(super) fn is_anchored(&self) -> bool {
+        self.steps.iter().any(|step| step.anchor)
+    }
+
+    /// The pattern's family.
+    pub(super) fn family(&self) -> &'static str {
+        self.name.split_once('.').map_or(self.name, |(family, _)| family)
+    }
+}
+
+/// Where a pattern held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Held {
+    /// Number of the pattern.
+    pub(super) pattern: usize,
+    pub(super) span: Range<usize>,
+}
+
+pub(super) struct Patterns {
+    patterns: Vec<Pattern>,
+    /// For each class the steps it may take, last steps first.
+    by_class: Vec<Vec<(usize, usize)>>,
+}
+
+impl Patterns {
+    fn read(text: &'static str) -> Self {
+        let patterns: Vec<_> = text.lines().filter_map(read_line).collect();
+        let mut by_class = vec![Vec::new(); Class::COUNT];
+        for (number, pattern) in patterns.iter().enumerate() {
+            for (place, step) in pattern.steps.iter().enumerate().rev() {
+                for class in step.classes.numbers() {
+                    if let Some(steps) = by_class.get_mut(class) {
+                        steps.push((number, place));
+                    }
+                }
+            }
+        }
+        Self { patterns, by_class }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Pattern> {
+        self.patterns.iter()
+    }
+
+    pub(super) fn get(&self, number: usize) -> Option<&Pattern> {
+        self.patterns.get(number)
+    }
+
+    /// Every place where a pattern holds; one for each last token that completes it.
+    pub(super) fn held(&self, text: &str, tokens: &[Token]) -> Vec<Held> {
+        let mut walk = Walk {
+            patterns: &self.patterns,
+            reached: self.patterns.iter().map(|pattern| vec![Reached::default(); pattern.steps.len()]).collect(),
+            breaks: hard_breaks(text),
+            held: Vec::new(),
+        };
+        for token in tokens {
+            let mut steps: Vec<(usize, usize)> = token
+                .classes
+                .numbers()
+                .filter_map(|class| self.by_class.get(class))
+                .flatten()
+                .copied()
+                .collect();
+            steps.sort_unstable_by(|a, b| b.cmp(a));
+            steps.dedup();
+            for (pattern, place) in steps {
+                walk.take(token, pattern, place);
+            }
+        }
+        walk.held
+    }
+}
+
+/// The last two matches that came as far as some step: where each began, where the step ended.
+#[derive(Clone, Copy, Default)]
+struct Reached([Option<(usize, usize)>; 2]);
+
+struct Walk<'a> {
+    patterns: &'a [Pattern],
+    reached: Vec<Vec<Reached>>,
+    breaks: Vec<usize>,
+    held: Vec<Held>,
+}
+
+impl Walk<'_> {
+    fn take(&mut self, token: &Token, number: usize, place: usize) -> Option<()> {
+        let pattern = self.patterns.get(number)?;
+        let step = pattern.steps.get(place)?;
+        if (step.opens && !token.opens) || (step.opens_value && !token.opens_value) || (step.anchor && token.misspelt) {
+            return None;
+        }
+        let begin = match place.checked_sub(1) {
+            None => token.span.start,
+            Some(before) => {
+                let Reached(matches) = self.reached.get(number)?.get(before)?;
+                let near = |&(_, end): &(usize, usize)| {
+                    let gap = token.span.start.checked_sub(end);
+                    gap.is_some_and(|gap| gap <= step.gap && !self.broken(end, token.span.start))
+                };
+                matches.iter().flatten().find(|&reached| near(reached))?.0
+            }
+        };
+        if place + 1 == pattern.steps.len() {
+            self.held.push(Held {
+                pattern: number,
+                span: begin..token.span.end,
+            });
+        }
+        let Reached([last, before_last]) = self.reached.get_mut(number)?.get_mut(place)?;
+        *before_last = last.replace((begin, token.span.end));
+        Some(())
+    }
+
+    fn broken(&self, from: usize, to: usize) -> bool {
+        let next = self.breaks.partition_point(|&at| at < from);
+        self.breaks.get(next).is_some_and(|&at| at < to)
+    }
+}
+
+/// Empty lines, which no pattern crosses.
+fn hard_breaks(text: &str) -> Vec<usize> {
+    memchr::memchr_iter(b'\n', text.as_bytes()).collect()
+}
+
+fn read_line(line: &'static str) -> Option<Pattern> {
+    let mut words = line.split_whitespace();
+    let name = words.next().filter(|name| !name.starts_with('#'))?;
+    let points = words.next()?.parse().ok()?;
+    let mut steps = Vec::new();
+    let mut gap = DEFAULT_GAP;
+    for word in words {
+        if let Some(bytes) = word.strip_prefix('<') {
+            gap = bytes.parse().ok()?;
+        } else {
+            steps.push(read_step(word, gap)?);
+            gap = DEFAULT_GAP;
+        }
+    }
+    (!steps.is_empty()).then_some(Pattern { name, points, steps })
+}
+
+fn read_step(word: &str, gap: usize) -> Option<Step> {
+    let (opens, word) = word.strip_prefix('^').map_or((false, word), |rest| (true, rest));
+    let (opens_value, word) = word.strip_prefix('~').map_or((false, word), |rest| (true, rest));
+    let (anchor, word) = word.strip_suffix('*').map_or((false, word), |rest| (true, rest));
+    let mut classes = ClassSet::default();
+    for name in word.split('|') {
+        classes |= Class::named(name)?.into();
+    }
+    Some(Step {
+        classes,
+        gap,
+        opens,
+        opens_value,
+        anchor,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_a_pattern() {
+        for line in include_str!("patterns.txt").lines() {
+            assert!(
+                line.is_empty() || line.starts_with('#') || read_line(line).is_some(),
+                "not a pattern: {line}"
+            );
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! From patterns to one number.
+//!
+//! Each pattern that holds in a block adds its points once. Patterns of one family say much the same thing, so the
+//! second counts half, the third a quarter, and so on; families add up. A logistic curve turns points into a score from 0
+//! to 1, with 0.5 at [`EVEN_POINTS`]. Patterns without an anchor count only beside one that has one. A text scores as
+//! its worst block, so length alone never makes a text suspicious.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use super::class::{Class, ClassSet};
+use super::context::{InjectionContext, Surface};
+use super::pattern::{Held, PATTERNS};
+use super::token::{Token, tokens};
+use crate::decode::{Encoding, rot13};
+use crate::normalize::{Concealment, Normalized, normalize};
+
+/// The evidence at which benign and hostile are equally likely.
+const EVEN_POINTS: f32 = 3.4;
+
+/// How fast the score rises with evidence.
+const STEEPNESS: f32 = 1.2;
+
+/// Points for text that was hidden in characters nobody sees.
+const HIDDEN_TEXT: f32 = 3.0;
+
+/// Points for words with look-alike letters, or with invisible characters inside.
+const DISGUISED_WORDS: f32 = 1.5;
+
+/// Points for having been encoded.
+const ENCODED: f32 = 1.5;
+
+/// Points for prose in binary, hexadecimal or Morse.
+const CONCEALED_PROSE: f32 = 2.6;
+
+/// The fewest words that are prose.
+const PROSE_WORDS: usize = 3;
+
+/// Points for naming a tool of the session.
+const SESSION_TOOL: f32 = 1.5;
+
+/// Points for an address that the session has never met, beside a directive that uses it.
+const UNKNOWN_VALUE: f32 = 1.0;
+
+/// The fewest hidden characters that are a text.
+const HIDDEN_CHARACTERS: usize = 4;
+
+/// The evidence in one block.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Evidence {
+    pub(super) points: f32,
+    pub(super) patterns: Vec<(&'static str, Range<usize>)>,
+}
+
+impl Evidence {
+    pub(super) fn score(&self) -> f32 {
+        if self.patterns.is_empty() {
+            return 0.0;
+        }
+        1.0 / (1.0 + (-(self.points - EVEN_POINTS) * STEEPNESS).exp())
+    }
+}
+
+/// Weighs a block of text. Spans are offsets into the block.
+pub(super) fn weigh(block: &[u8], context: &InjectionContext<'_>) -> Evidence {
+    let plain = normalize(block);
+    let mut best = weigh_reading(&plain, plain.text(), context);
+    for reading in other_readings(plain.text()) {
+        let mut evidence = weigh_reading(&plain, &reading, context);
+        evidence.points += ENCODED;
+        if evidence.score() > best.score() {
+            best = evidence;
+        }
+    }
+    best
+}
+
+/// Weighs a text that stood encoded at `span`. Prose in an encoding that nobody writes prose in speaks for itself.
+pub(super) fn weigh_decoded(
+    text: &str,
+    encoding: Encoding,
+    span: &Range<usize>,
+    context: &InjectionContext<'_>,
+) -> Evidence {
+    let mut evidence = weigh(text.as_bytes(), context);
+    evidence.points += ENCODED;
+    let concealing = matches!(encoding, Encoding::Binary | Encoding::Hex | Encoding::Morse);
+    if concealing && is_prose(text) {
+        evidence.points += CONCEALED_PROSE;
+        evidence.patterns.push(("hidden.encoded-prose", 0..0));
+    }
+    for (_, place) in &mut evidence.patterns {
+        *place = span.clone();
+    }
+    evidence
+}
+
+fn is_prose(text: &str) -> bool {
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let words = text.split_whitespace().filter(|word| word.len() > 1).count();
+    words >= PROSE_WORDS && letters * 10 >= text.chars().count() * 7
+}
+
+/// The beginnings of words that tell a rotated or reversed text, as the gate looks for them.
+pub(super) const TWISTED_KEYS: [&str; 4] = ["ignore", "previous", "instructions", "disregard"];
+
+/// Finds the keys rotated (even numbers) and reversed (odd numbers).
+static TWISTED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let keys = TWISTED_KEYS.iter().flat_map(|key| [rot13(key), key.chars().rev().collect()]);
+    AhoCorasick::builder().ascii_case_insensitive(true).build(keys).ok()
+});
+
+fn other_readings(text: &str) -> Vec<String> {
+    let (mut rotated, mut reversed) = (false, false);
+    for found in TWISTED.iter().flat_map(|finder| finder.find_iter(text)) {
+        rotated |= found.pattern().as_usize() % 2 == 0;
+        reversed |= found.pattern().as_usize() % 2 == 1;
+    }
+    let rotated = rotated.then(|| rot13(text));
+    let reversed = reversed.then(|| text.chars().rev().collect());
+    rotated.into_iter().chain(reversed).collect()
+}
+
+fn weigh_reading(plain: &Normalized<'_>, text: &str, context: &InjectionContext<'_>) -> Evidence {
+    let mut tokens = tokens(text);
+    add_session_tools(text, context, &mut tokens);
+    let held = PATTERNS.held(text, &tokens);
+    let anchored = held.iter().any(|held| PATTERNS.get(held.pattern).is_some_and(|p| p.is_anchored()));
+    let mut ledger = Ledger::default();
+    let mut patterns = Vec::new();
+    for Held { pattern, span } in first_of_each(held) {
+        let Some(pattern) = PATTERNS.get(pattern) else { continue };
+        if !counts(pattern.family(), context.surface) {
+            continue;
+        }
+        ledger.add(pattern.family(), pattern.points);
+        let span = if text.len() == plain.text().len() { span } else { 0..plain.text().len() };
+        patterns.push((pattern.name, plain.source(span)));
+    }
+    let concealed = concealment_points(plain.concealment());
+    if concealed > 0.0 && (anchored || concealed >= HIDDEN_TEXT) {
+        ledger.add("hidden", concealed);
+        patterns.push(("hidden.characters", plain.source(0..plain.text().len())));
+    }
+    if !anchored && concealed < HIDDEN_TEXT {
+        return Evidence::default();
+    }
+    let points = ledger.total() + session_points(text, context, &tokens);
+    Evidence { points, patterns }
+}
+
+/// Requests are what an operator is there to make.
+fn counts(family: &str, surface: Surface) -> bool {
+    match surface {
+        Surface::TaskData => true,
+        Surface::OperatorInput => !matches!(family, "plain" | "exfil" | "tool" | "order" | "urgent"),
+    }
+}
+
+fn first_of_each(held: Vec<Held>) -> Vec<Held> {
+    let mut first: Vec<Held> = Vec::new();
+    for held in held {
+        if !first.iter().any(|known| known.pattern == held.pattern) {
+            first.push(held);
+        }
+    }
+    first
+}
+
+fn concealment_points(concealment: Concealment) -> f32 {
+    let hidden = if concealment.tags >= HIDDEN_CHARACTERS { HIDDEN_TEXT } else { 0.0 };
+    let disguised = if concealment.look_alikes > 0 || concealment.invisible > 1 { DISGUISED_WORDS } else { 0.0 };
+    hidden + disguised
+}
+
+fn add_session_tools(text: &str, context: &InjectionContext<'_>, tokens: &mut Vec<Token>) {
+    for name in context.tool_names {
+        for (start, found) in text.match_indices(name) {
+            tokens.push(Token::of(start..start + found.len(), Class::Sessiontool));
+        }
+    }
+    if !context.tool_names.is_empty() {
+        tokens.sort_by_key(|token| (token.span.start, token.span.end));
+    }
+}
+
+fn session_points(text: &str, context: &InjectionContext<'_>, tokens: &[Token]) -> f32 {
+    let has = |classes: ClassSet| tokens.iter().any(|token| token.classes.meets(classes));
+    let mut points = 0.0;
+    if has(Class::Sessiontool.into()) {
+        points += SESSION_TOOL;
+    }
+    if let Some(known) = context.known {
+        let values = ClassSet::from(Class::Address) | Class::Link.into() | Class::Account.into();
+        let unknown = tokens
+            .iter()
+            .filter(|token| token.classes.meets(values))
+            .filter_map(|token| text.get(token.span.clone()))
+            .any(|value| !known.knows(value));
+        if unknown {
+            points += UNKNOWN_VALUE;
+        }
+    }
+    points
+}
+
+/// Points by family, the largest first.
+#[derive(Default)]
+struct Ledger {
+    families: Vec<(&'static str, Vec<f32>)>,
+}
+
+impl Ledger {
+    fn add(&mut self, family: &'static str, points: f32) {
+        match self.families.iter_mut().find(|(known, _)| *known == family) {
+            Some((_, list)) => list.push(points),
+            None => self.families.push((family, vec![points])),
+        }
+    }
+
+    fn total(mut self) -> f32 {
+        self.families.iter_mut().map(|(_, list)| {
+            list.sort_by(|a, b| b.total_cmp(a));
+            list.iter().rev().fold(0.0, |sum, points| points + sum / 2.0)
+        }).sum()
+    }
+}

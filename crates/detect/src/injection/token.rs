@@ -1,0 +1,102 @@
+//! A text as the patterns see it: words with a meaning, addresses, sums of money, in order.
+
+use std::ops::Range;
+
+use super::class::{Class, ClassSet};
+use super::entity;
+use super::lexicon::LEXICON;
+use super::typo;
+
+/// Something with a meaning that stands in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) span: Range<usize>,
+    pub(super) classes: ClassSet,
+    /// Whether an utterance begins here.
+    pub(super) opens: bool,
+    /// Whether a quoted value of a record begins here.
+    pub(super) opens_value: bool,
+    /// Whether a misspelling was read as the word. Such a token never anchors a pattern.
+    pub(super) misspelt: bool,
+}
+
+impl Token {
+    pub(super) fn new(span: Range<usize>, classes: ClassSet) -> Self {
+        Self {
+            span,
+            classes,
+            opens: false,
+            opens_value: false,
+            misspelt: false,
+        }
+    }
+
+    pub(super) fn of(span: Range<usize>, class: Class) -> Self {
+        Self::new(span, class.into())
+    }
+}
+
+/// Every token of a text in order of where it starts.
+pub(super) fn tokens(text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    LEXICON.find(text, &mut tokens);
+    drop_nouns(text, &mut tokens);
+    entity::find(text, &mut tokens);
+    typo::find(text, &mut tokens);
+    tokens.sort_by_key(|token| (token.span.start, token.span.end));
+    for token in &mut tokens {
+        token.opens = opens_utterance(text, token.span.start);
+        token.opens_value = opens_value(text, token.span.start);
+    }
+    tokens
+}
+
+/// Words such as `email`, `report` or `order` name a thing when an article stands before them; then they ask for nothing.
+fn drop_nouns(text: &str, tokens: &mut Vec<Token>) {
+    let actions = ClassSet::from(Class::Send)
+        | Class::Pay.into()
+        | Class::Act.into()
+        | Class::Strongact.into()
+        | Class::Get.into();
+    tokens.retain_mut(|token| {
+        if token.classes.meets(actions) && follows_article(text, token.span.start) {
+            token.classes = token.classes.without(actions);
+        }
+        !token.classes.is_empty()
+    });
+}
+
+fn follows_article(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let Some(before) = before.strip_suffix(' ') else {
+        return false;
+    };
+    let start = before.rfind(|c: char| !c.is_alphanumeric()).map_or(0, |at| at + 1);
+    let word = before.get(start..).unwrap_or_default();
+    ARTICLES.iter().any(|article| word.eq_ignore_ascii_case(article))
+}
+
+const ARTICLES: [&str; 24] = [
+    "a", "an", "the", "this", "that", "these", "those", "your", "our", "their", "his", "her", "its", "my", "of", "via",
+    "by", "in", "no", "any", "each", "new", "every", "following",
+];
+
+/// Whether only blanks and marks stand between this place and the end of what was said before.
+fn opens_utterance(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default().trim_end_matches([' ', '*', '_', '`', '(']);
+    before.chars().next_back().is_none_or(|last| {
+        matches!(
+            last,
+            '.' | '!' | '?' | ':' | ';' | '"' | '\'' | '\n' | '>' | ']' | ')' | '}' | '#' | '-' | '|' | ',' | '。' | '！' | '？' | '：' | '，'
+        )
+    })
+}
+
+/// Whether a quote that follows a colon, a comma or a bracket stands right before this place.
+fn opens_value(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    before.strip_suffix(['"', '\'']).is_some_and(|before| {
+        let before = before.trim_end_matches(' ');
+        before.ends_with([':', '[', '{'])
+    })
+}
