@@ -264,7 +264,7 @@ fn variables_are_honoured_and_flags_win() {
     assert!(place.path("flag/tidegate.db").exists());
     expect(&run(&["session", "show"]), 0, "SESSION");
     expect(
-        &run(&["session", "show", "--config", "absent.toml"]),
+        &run(&["session", "show", "s1", "--config", "absent.toml"]),
         2,
         "absent.toml",
     );

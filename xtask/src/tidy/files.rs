@@ -4,15 +4,7 @@ use std::io;
 use std::path::Path;
 
 /// Directories that are made, not written.
-const MADE: [&str; 5] = [
-    ".git",
-    "target",
-    "node_modules",
-    "__pycache__",
-    ".venv",
-    "corpus",
-    "artifacts",
-];
+const MADE: [&str; 5] = [".git", "target", "node_modules", "__pycache__", ".venv"];
 
 /// One text file.
 pub(super) struct File {

@@ -53,15 +53,21 @@ pub(crate) struct Config {
     /// What is known of the tools.
     pub(crate) policy: Policy,
     /// The classes of the parts of tools' results.
-    #[expect(
-        dead_code,
-        reason = "until results are split by field, they count as a whole, which is stricter"
+    #[cfg_attr(
+        not(test),
+        expect(
+            dead_code,
+            reason = "until results are split by field, they count as a whole, which is stricter"
+        )
     )]
     pub(crate) fields: Vec<ToolFields>,
     /// What detection is told.
-    #[expect(
-        dead_code,
-        reason = "checked with a warning that detection does not act on it yet"
+    #[cfg_attr(
+        not(test),
+        expect(
+            dead_code,
+            reason = "checked with a warning that detection does not act on it yet"
+        )
     )]
     pub(crate) detect: Detect,
     /// The bounds of the gateway.
@@ -238,6 +244,9 @@ impl<'a> Places<'a> {
     }
 
     fn refuse_inside(&self, workspaces: &[PathBuf], report: &Report<'_>) {
+        if workspaces.is_empty() {
+            return;
+        }
         for (name, place, offset) in &self.state {
             let message = match refuse_inside(place, workspaces) {
                 Ok(()) => continue,
