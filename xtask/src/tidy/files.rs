@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 /// Directories that are made, not written.
-const MADE: [&str; 5] = [
+const MADE: [&str; 7] = [
     ".git",
     "target",
     "node_modules",
