@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use tidegate_detect::injection::InjectionContext;
 use tidegate_detect::{Detector, DetectorConfig};
 
-const CORPUS_BYTES: usize = 8 << 20;
-const ROUNDS: usize = 5;
+const CORPUS_BYTES: usize = 1 << 20;
+const ROUNDS: usize = 25;
 
 fn main() {
     let config = DetectorConfig {

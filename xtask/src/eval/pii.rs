@@ -60,7 +60,7 @@ const ENTITIES: &[(&str, &[&str])] = &[
     ("DE_FUEHRERSCHEIN", &["de-driver-license"]),
     ("DE_PASSPORT", &["de-id-card"]),
     ("DE_PLZ", &["postal-code"]),
-    ("IT_PASSPORT", &["passport"]),
+    ("IT_PASSPORT", &["it-passport", "passport"]),
     ("US_DRIVER_LICENSE", &["driver-license"]),
 ];
 

@@ -76,7 +76,10 @@ fn backslash(rest: &str) -> Option<(Replacement, usize)> {
 
 fn unicode_escape(rest: &str) -> Option<(Replacement, usize)> {
     if rest.as_bytes().get(2) == Some(&b'{') {
-        let digits = rest.get(3..)?.find('}').filter(|&length| (1..=6).contains(&length))?;
+        let digits = rest
+            .get(3..)?
+            .find('}')
+            .filter(|&length| (1..=6).contains(&length))?;
         return hex_character(rest, 3, digits).map(|c| (Replacement::Character(c), digits + 4));
     }
     let high = hex_number(rest, 2, 4)?;

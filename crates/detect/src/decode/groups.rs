@@ -125,7 +125,11 @@ const fn is_gap(byte: u8, kind: Group) -> bool {
 /// The value and length of the group that starts here and ends before a gap.
 fn group(bytes: &[u8], start: usize, kind: Group) -> Option<(u8, usize)> {
     let rest = bytes.get(start..)?;
-    let length = rest.iter().take(10).take_while(|&&b| is_group_byte(b) && !is_gap(b, kind)).count();
+    let length = rest
+        .iter()
+        .take(10)
+        .take_while(|&&b| is_group_byte(b) && !is_gap(b, kind))
+        .count();
     let word = std::str::from_utf8(rest.get(..length)?).ok()?;
     let value = match kind {
         Group::Bits if word.len() == BIT_DIGITS => u8::from_str_radix(word, 2).ok()?,
@@ -150,6 +154,6 @@ fn morse(signs: &str) -> Option<u8> {
 
 /// The letters from a to z.
 const MORSE: [&str; 26] = [
-    ".-", "-...", "-.-.", "-..", ".", "..-.", "--.", "....", "..", ".---", "-.-", ".-..", "--", "-.", "---", ".--.",
-    "--.-", ".-.", "...", "-", "..-", "...-", ".--", "-..-", "-.--", "--..",
+    ".-", "-...", "-.-.", "-..", ".", "..-.", "--.", "....", "..", ".---", "-.-", ".-..", "--", "-.", "---",
+    ".--.", "--.-", ".-.", "...", "-", "..-", "...-", ".--", "-..-", "-.--", "--..",
 ];

@@ -86,7 +86,14 @@ pub fn decode(bytes: &[u8], limits: Limits) -> Vec<Decoded> {
         next += 1;
         if outer.depth < limits.depth {
             let depth = outer.depth + 1;
-            decode_layer(outer.text.as_bytes(), Some(outer.span), depth, limits.depth, &mut budget, &mut found);
+            decode_layer(
+                outer.text.as_bytes(),
+                Some(outer.span),
+                depth,
+                limits.depth,
+                &mut budget,
+                &mut found,
+            );
         }
     }
     found

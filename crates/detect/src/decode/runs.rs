@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use base64::Engine as _;
 use base64::alphabet;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 
 use super::{Encoding, readable};
 
@@ -33,10 +33,11 @@ pub(super) fn stretches(bytes: &[u8]) -> impl Iterator<Item = (Range<usize>, Enc
     std::iter::from_fn(move || {
         while let Some(run) = next_run(bytes, at) {
             at = run.end;
-            let span = over_wrapped_lines(bytes, run);
-            if let Some((encoding, text)) = bytes.get(span.clone()).and_then(decode_run) {
-                at = span.end;
-                return Some((span, encoding, text));
+            for span in [over_wrapped_lines(bytes, run.clone()), run] {
+                if let Some((encoding, text)) = bytes.get(span.clone()).and_then(decode_run) {
+                    at = span.end;
+                    return Some((span, encoding, text));
+                }
             }
         }
         None
@@ -45,7 +46,10 @@ pub(super) fn stretches(bytes: &[u8]) -> impl Iterator<Item = (Range<usize>, Enc
 
 /// The next run of at least [`MIN_RUN`] bytes of the alphabet. Looks at the byte where a run starting here would have
 /// its last required byte, and steps back from there, so most bytes of ordinary text are never looked at.
-#[expect(clippy::indexing_slicing, reason = "every index is below bytes.len() by the loop's condition")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "every index is below bytes.len() by the loop's condition"
+)]
 fn next_run(bytes: &[u8], from: usize) -> Option<Range<usize>> {
     let mut start = from;
     while start + MIN_RUN <= bytes.len() {
@@ -102,10 +106,17 @@ fn decode_run(run: &[u8]) -> Option<(Encoding, String)> {
 
 fn decode_base64(engine: &GeneralPurpose, run: &[u8]) -> Option<String> {
     let probe = engine.decode(run.get(..PROBE.min(run.len() / 4 * 4))?).ok()?;
-    if probe.iter().any(|&byte| byte < 0x20 && !byte.is_ascii_whitespace()) {
+    if probe
+        .iter()
+        .any(|&byte| byte < 0x20 && !byte.is_ascii_whitespace())
+    {
         return None;
     }
-    let whole = if run.len() % 4 == 1 { run.get(..run.len() - 1)? } else { run };
+    let whole = if run.len() % 4 == 1 {
+        run.get(..run.len() - 1)?
+    } else {
+        run
+    };
     readable(engine.decode(whole).ok()?)
 }
 

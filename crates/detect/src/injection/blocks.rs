@@ -20,7 +20,7 @@ pub(super) fn blocks(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
         }
         let end = cut(text, start + BLOCK);
         let block = start..cut(text, end + OVERLAP);
-        start = end;
+        start = if block.end == text.len() { text.len() } else { end };
         Some(block)
     })
 }

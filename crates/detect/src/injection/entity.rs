@@ -23,14 +23,29 @@ pub(super) fn find(text: &str, tokens: &mut Vec<Token>) {
         push(Class::Address, signs.at && is_mail_address(word), start);
         push(Class::Link, signs.dot && is_link(word), start);
         push(Class::Account, signs.digits && is_account(word), start);
-        push(Class::Money, signs.digits && !word.is_ascii() | word.starts_with('$') && is_money(word), start);
+        push(
+            Class::Money,
+            signs.digits && !word.is_ascii() | word.starts_with('$') && is_money(word),
+            start,
+        );
         push(Class::Toolname, named, start);
-        push(Class::Toolinvoke, named && text.as_bytes().get(end) == Some(&b'('), start);
+        push(
+            Class::Toolinvoke,
+            named && text.as_bytes().get(end) == Some(&b'('),
+            start,
+        );
         push(Class::Ident, is_identifier(word, &signs), start);
         if let Some(number) = number.take() {
-            push(Class::Money, CURRENCIES.iter().any(|known| word.eq_ignore_ascii_case(known)), number);
+            push(
+                Class::Money,
+                CURRENCIES.iter().any(|known| word.eq_ignore_ascii_case(known)),
+                number,
+            );
         }
-        let amount = signs.digits && word.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b','));
+        let amount = signs.digits
+            && word
+                .bytes()
+                .all(|b| b.is_ascii_digit() || matches!(b, b'.' | b','));
         number = amount.then_some(start);
     }
     find_image_links(text, tokens);
@@ -63,15 +78,20 @@ impl Signs {
 /// Pieces without blanks, freed of the marks around them.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
-    text.split(|c: char| matches!(c, ' ' | '\n' | '"' | '\'' | '(' | ')' | '<' | '>' | '`' | '[' | ']' | '{' | '}'))
-        .filter_map(move |piece| {
-            let start = at;
-            at += piece.len() + 1;
-            let word = piece.trim_start_matches([',', ';', ':', '*', '.']);
-            let start = start + piece.len() - word.len();
-            let word = word.trim_end_matches(['.', ',', ';', ':', '!', '?', '*']);
-            (word.len() >= 2 && word.len() <= MAX_SHAPE).then_some((start, word))
-        })
+    text.split(|c: char| {
+        matches!(
+            c,
+            ' ' | '\n' | '"' | '\'' | '(' | ')' | '<' | '>' | '`' | '[' | ']' | '{' | '}'
+        )
+    })
+    .filter_map(move |piece| {
+        let start = at;
+        at += piece.len() + 1;
+        let word = piece.trim_start_matches([',', ';', ':', '*', '.']);
+        let start = start + piece.len() - word.len();
+        let word = word.trim_end_matches(['.', ',', ';', ':', '!', '?', '*']);
+        (word.len() >= 2 && word.len() <= MAX_SHAPE).then_some((start, word))
+    })
 }
 
 fn is_mail_address(word: &str) -> bool {
@@ -79,14 +99,21 @@ fn is_mail_address(word: &str) -> bool {
     word.split_once('@').is_some_and(|(local, host)| {
         !local.is_empty()
             && host.contains('.')
-            && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'))
+            && host
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'))
     })
 }
 
 fn is_link(word: &str) -> bool {
     ["http://", "https://", "www.", "ftp://", "hxxp://", "hxxps://"]
         .iter()
-        .any(|prefix| word.len() > prefix.len() && word.get(..prefix.len()).is_some_and(|lead| lead.eq_ignore_ascii_case(prefix)))
+        .any(|prefix| {
+            word.len() > prefix.len()
+                && word
+                    .get(..prefix.len())
+                    .is_some_and(|lead| lead.eq_ignore_ascii_case(prefix))
+        })
         || is_bare_host(word)
 }
 
@@ -97,10 +124,15 @@ fn is_bare_host(word: &str) -> bool {
         return false;
     };
     !name.is_empty()
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'))
-        && ["com", "net", "org", "io", "xyz", "info", "biz", "ru", "cn", "co", "ai", "app", "dev", "site", "online"]
-            .iter()
-            .any(|known| ending.eq_ignore_ascii_case(known))
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'))
+        && [
+            "com", "net", "org", "io", "xyz", "info", "biz", "ru", "cn", "co", "ai", "app", "dev", "site",
+            "online",
+        ]
+        .iter()
+        .any(|known| ending.eq_ignore_ascii_case(known))
 }
 
 /// An IBAN, or at least eight digits with dashes and a short prefix.
@@ -129,7 +161,10 @@ fn is_money(word: &str) -> bool {
 
 /// Names in the manner of programs: `send_money`, `GmailSendEmail`, `sendEmail`.
 fn is_tool_name(word: &str) -> bool {
-    if !word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-')) {
+    if !word
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
+    {
         return false;
     }
     let humps = word
@@ -143,7 +178,10 @@ fn is_tool_name(word: &str) -> bool {
 /// An address, a path, a channel, or an identifier: letters with digits, or many digits.
 fn is_identifier(word: &str, signs: &Signs) -> bool {
     let rooted = ["/", "~/", "#", "c:\\"].iter().any(|lead| {
-        word.len() > lead.len() + 1 && word.get(..lead.len()).is_some_and(|start| start.eq_ignore_ascii_case(lead))
+        word.len() > lead.len() + 1
+            && word
+                .get(..lead.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(lead))
     });
     let digits = || word.bytes().filter(u8::is_ascii_digit).count();
     let letters = || word.bytes().any(|b| b.is_ascii_alphabetic());
@@ -153,7 +191,11 @@ fn is_identifier(word: &str, signs: &Signs) -> bool {
 /// A Markdown image whose address has a place to fill in, or carries data in its query.
 fn find_image_links(text: &str, tokens: &mut Vec<Token>) {
     let mut at = 0;
-    while let Some(open) = text.get(at..).and_then(|rest| rest.find("![")).map(|offset| at + offset) {
+    while let Some(open) = text
+        .get(at..)
+        .and_then(|rest| rest.find("!["))
+        .map(|offset| at + offset)
+    {
         at = open + 2;
         if let Some(link) = image_link(text, open)
             && text.get(link.clone()).is_some_and(carries_data)
@@ -166,7 +208,10 @@ fn find_image_links(text: &str, tokens: &mut Vec<Token>) {
 fn image_link(text: &str, open: usize) -> Option<Range<usize>> {
     let rest = text.get(open..)?;
     let start = open + rest.find("](").filter(|&offset| offset <= MAX_SHAPE)? + 2;
-    let length = text.get(start..)?.find([')', '\n']).filter(|&offset| offset <= MAX_SHAPE)?;
+    let length = text
+        .get(start..)?
+        .find([')', '\n'])
+        .filter(|&offset| offset <= MAX_SHAPE)?;
     Some(start..start + length)
 }
 
@@ -174,11 +219,14 @@ fn carries_data(link: &str) -> bool {
     let Some((_, query)) = link.split_once('?') else {
         return link.contains('{');
     };
-    query.split('&').filter_map(|pair| pair.split_once('=')).any(|(_, value)| {
-        value.contains(['{', '<'])
-            || value.starts_with('[') && value.ends_with(']')
-            || value.contains('_') && value.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
-    })
+    query
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .any(|(_, value)| {
+            value.contains(['{', '<'])
+                || value.starts_with('[') && value.ends_with(']')
+                || value.contains('_') && value.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+        })
 }
 
 const CURRENCIES: [&str; 22] = [

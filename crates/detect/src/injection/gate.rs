@@ -1,10 +1,12 @@
 //! Which blocks are worth weighing.
 //!
 //! A block can only score if one of the anchored patterns holds in it. Each anchored pattern names its rarest words,
-//! which are the triggers that the shared pass looks for; where one stands, the step next to it in the pattern must
-//! stand near, and a look at the few bytes there decides. Addresses are found by their `@`. Blocks that do not read as
+//! and for a phrase its most telling word, which are the triggers that the shared pass looks for. Where one stands, the
+//! rest of the phrase must stand around it, over any blanks, and the step next to it in the pattern must stand near; a
+//! look at the few bytes there decides. Addresses are found by their `@`. Blocks that do not read as
 //! they stand (see `shape`) are always weighed, and so are blocks that name a tool of the session.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -27,6 +29,9 @@ use crate::normalize::split_beginnings;
 const fn as_written(gap: usize) -> usize {
     gap * 2 + 32
 }
+
+/// The shortest word that tells a phrase.
+const TELLING_LENGTH: usize = 4;
 
 /// The shortest tool name that counts: shorter ones are ordinary words.
 const MIN_TOOL_NAME: usize = 5;
@@ -62,7 +67,15 @@ struct Gate {
 
 struct Trigger {
     bytes: Vec<u8>,
-    /// The classes among the entry's own that trigger; none means that the literal is enough.
+    /// The entries that have the literal as their telling word; none means that the literal is enough.
+    entries: Vec<Entry>,
+}
+
+/// An entry of the lexicon around its telling word.
+struct Entry {
+    before: String,
+    after: String,
+    /// The classes among the entry's own that trigger.
     classes: ClassSet,
 }
 
@@ -86,17 +99,20 @@ impl Gate {
                 }
             }
         }
-        let mut triggers = Vec::new();
+        let mut by_word: BTreeMap<Vec<u8>, Vec<Entry>> = BTreeMap::new();
         for (entry, classes) in LEXICON.entries() {
             let classes = classes & anchors;
             if !classes.is_empty() {
-                triggers.extend(spellings(entry).into_iter().map(|bytes| Trigger { bytes, classes }));
+                for (literal, entry) in tellings(entry, classes) {
+                    by_word.entry(literal).or_default().push(entry);
+                }
             }
         }
-        triggers.extend(disguises().map(|bytes| Trigger {
-            bytes,
-            classes: ClassSet::default(),
-        }));
+        let disguised = disguises().map(|bytes| (bytes, Vec::new()));
+        let triggers = by_word.into_iter().chain(disguised);
+        let triggers = triggers
+            .map(|(bytes, entries)| Trigger { bytes, entries })
+            .collect();
         Self { triggers, needs }
     }
 
@@ -125,54 +141,239 @@ fn need(pattern: &Pattern) -> Option<(ClassSet, Need)> {
     Some((anchor.classes, need))
 }
 
-/// How an entry may be written so that it still counts: short words between blanks, phrases over a line's end.
-fn spellings(entry: &str) -> Vec<Vec<u8>> {
+/// The literals that stand for an entry: a short one between blanks, else its telling word, as composed and as decomposed.
+fn tellings(entry: &str, classes: ClassSet) -> Vec<(Vec<u8>, Entry)> {
+    let parts = |before: &str, after: &str| Entry {
+        before: before.to_owned(),
+        after: after.to_owned(),
+        classes,
+    };
     if entry.len() < MIN_LITERAL {
         return [" ", "\n", "\"", "'"]
             .iter()
-            .map(|before| format!("{before}{entry} ").into_bytes())
+            .map(|before| (format!("{before}{entry} ").into_bytes(), parts("", "")))
             .collect();
     }
-    let composed: String = entry.nfc().collect();
-    let composed = (composed != entry).then(|| composed.into_bytes());
-    let broken = entry.match_indices(' ').map(|(at, _)| {
-        let (before, after) = (entry.get(..at), entry.get(at + 1..));
-        format!("{}\n{}", before.unwrap_or_default(), after.unwrap_or_default()).into_bytes()
-    });
-    std::iter::once(entry.as_bytes().to_vec()).chain(composed).chain(broken).collect()
+    let word = telling_word(entry);
+    let telling = entry.get(word.clone()).unwrap_or_default();
+    if telling.len() < TELLING_LENGTH && telling != entry || COMMON_WORDS.contains(&telling) {
+        return over_line_ends(entry)
+            .map(|literal| (literal, parts("", "")))
+            .collect();
+    }
+    let (before, after) = (entry.get(..word.start), entry.get(word.end..));
+    let word = entry.get(word).unwrap_or_default();
+    let composed: String = word.nfc().collect();
+    let composed = (composed != word).then_some(composed);
+    std::iter::once(word.to_owned())
+        .chain(composed)
+        .map(|word| {
+            (
+                word.into_bytes(),
+                parts(before.unwrap_or_default(), after.unwrap_or_default()),
+            )
+        })
+        .collect()
 }
+
+/// A phrase of common words, as written and with a line's end in place of one of its blanks.
+fn over_line_ends(entry: &str) -> impl Iterator<Item = Vec<u8>> {
+    let gaps = ["\n", "\n  ", "\n    "];
+    let broken = entry.match_indices(' ').flat_map(move |(at, _)| {
+        let (before, after) = (
+            entry.get(..at).unwrap_or_default(),
+            entry.get(at + 1..).unwrap_or_default(),
+        );
+        gaps.into_iter()
+            .map(move |gap| format!("{before}{gap}{after}").into_bytes())
+    });
+    std::iter::once(entry.as_bytes().to_vec()).chain(broken)
+}
+
+/// The longest word of a phrase, of those that are not in every text.
+fn telling_word(entry: &str) -> Range<usize> {
+    let mut at = 0;
+    entry
+        .split(' ')
+        .map(|word| {
+            let start = at;
+            at += word.len() + 1;
+            start..start + word.len()
+        })
+        .max_by_key(|word| {
+            let text = entry.get(word.clone()).unwrap_or_default();
+            let common = COMMON_WORDS.contains(&text);
+            (word.len() >= MIN_LITERAL, !common, word.len())
+        })
+        .unwrap_or(0..entry.len())
+}
+
+/// Words that tell little about the phrase they are part of.
+const COMMON_WORDS: [&str; 82] = [
+    "the",
+    "and",
+    "not",
+    "you",
+    "your",
+    "you're",
+    "this",
+    "that",
+    "with",
+    "from",
+    "for",
+    "are",
+    "was",
+    "have",
+    "has",
+    "been",
+    "will",
+    "without",
+    "should",
+    "must",
+    "any",
+    "all",
+    "system",
+    "user",
+    "text",
+    "message",
+    "output",
+    "file",
+    "code",
+    "following",
+    "before",
+    "using",
+    "tool",
+    "model",
+    "language",
+    "content",
+    "return",
+    "value",
+    "other",
+    "into",
+    "name",
+    "here",
+    "when",
+    "test",
+    "build",
+    "change",
+    "license",
+    "need",
+    "number",
+    "current",
+    "state",
+    "part",
+    "string",
+    "help",
+    "update",
+    "like",
+    "where",
+    "note",
+    "key",
+    "url",
+    "end",
+    "let",
+    "can",
+    "use",
+    "now",
+    "over",
+    "response",
+    "first",
+    "command",
+    "user's",
+    "users",
+    "word",
+    "about",
+    "pass",
+    "server",
+    "information",
+    "changed",
+    "order",
+    "security",
+    "filter",
+    "named",
+    "void",
+];
 
 /// Beginnings of split words, and the key words rotated and reversed.
 fn disguises() -> impl Iterator<Item = Vec<u8>> {
-    let twisted = TWISTED_KEYS.iter().flat_map(|key| {
-        [rot13(key).into_bytes(), key.bytes().rev().collect()]
-    });
+    let twisted = TWISTED_KEYS
+        .iter()
+        .flat_map(|key| [rot13(key).into_bytes(), key.bytes().rev().collect()]);
     split_beginnings().into_iter().chain(twisted)
 }
 
 fn mark_hits(text: &[u8], hits: &[Hit], marks: &mut Marks) {
     for hit in hits {
-        let Some(trigger) = GATE.triggers.get(hit.tag as usize) else { continue };
-        if trigger.classes.is_empty() {
+        let Some(trigger) = GATE.triggers.get(hit.tag as usize) else {
+            continue;
+        };
+        if trigger.entries.is_empty() {
             marks.mark(hit.at.clone());
         } else if is_word(text, &hit.at) {
-            for class in trigger.classes.numbers() {
-                mark_if_met(text, &hit.at, class, marks);
+            for entry in &trigger.entries {
+                if let Some(at) = entry.around(text, &hit.at) {
+                    for class in entry.classes.numbers() {
+                        mark_if_met(text, &at, class, marks);
+                    }
+                }
             }
         }
     }
 }
 
+impl Entry {
+    /// Where the whole entry stands if it does, given where its telling word stands.
+    fn around(&self, text: &[u8], word: &Range<usize>) -> Option<Range<usize>> {
+        let before = text.get(..word.start)?.iter().rev();
+        let start = word.start - follow(before, self.before.bytes().rev())?;
+        let after = text.get(word.end..)?.iter();
+        Some(start..word.end + follow(after, self.after.bytes())?)
+    }
+}
+
+/// How many bytes of a text agree with a phrase whose blanks may be any blanks.
+fn follow<'a>(text: impl Iterator<Item = &'a u8>, phrase: impl Iterator<Item = u8>) -> Option<usize> {
+    let mut text = text.copied().peekable();
+    let mut used = 0;
+    for wanted in phrase {
+        if wanted == b' ' {
+            let mut blanks = 0;
+            while text.next_if(u8::is_ascii_whitespace).is_some() {
+                blanks += 1;
+            }
+            if blanks == 0 {
+                return None;
+            }
+            used += blanks;
+        } else {
+            text.next_if(|byte| byte.eq_ignore_ascii_case(&wanted))?;
+            used += 1;
+        }
+    }
+    Some(used)
+}
+
 fn mark_addresses(text: &[u8], marks: &mut Marks) {
     for at in memchr::memchr_iter(b'@', text) {
-        mark_if_met(text, &(at..at + 1), Class::Address as usize, marks);
+        let around = (
+            at.checked_sub(1).and_then(|before| text.get(before)),
+            text.get(at + 1),
+        );
+        if matches!(around, (Some(before), Some(after)) if !before.is_ascii_whitespace() && after.is_ascii_alphanumeric())
+        {
+            mark_if_met(text, &(at..at + 1), Class::Address as usize, marks);
+        }
     }
 }
 
 fn mark_images(text: &[u8], marks: &mut Marks) {
     for at in memchr::memmem::find_iter(text, b"![") {
-        let window = text.get(at..text.len().min(at + 2 * MAX_SHAPE)).unwrap_or_default();
-        if window.iter().any(|byte| matches!(byte, b'{' | b'<' | b'_')) || memchr::memmem::find(window, b"=[").is_some() {
+        let window = text
+            .get(at..text.len().min(at + 2 * MAX_SHAPE))
+            .unwrap_or_default();
+        if window.iter().any(|byte| matches!(byte, b'{' | b'<' | b'_'))
+            || memchr::memmem::find(window, b"=[").is_some()
+        {
             marks.mark(at..at + window.len());
         }
     }
@@ -223,18 +424,25 @@ impl Need {
 
 /// Whether something of the classes that are wanted may stand in the window. Says yes too often rather than not.
 fn meets(window: Option<&[u8]>, needs: &[Need], wants: fn(&Need) -> ClassSet) -> bool {
-    let wanted = needs.iter().map(wants).fold(ClassSet::default(), |all, classes| all | classes);
+    let wanted = needs
+        .iter()
+        .map(wants)
+        .fold(ClassSet::default(), |all, classes| all | classes);
     let Some(window) = window.filter(|window| !window.is_empty() && !wanted.is_empty()) else {
         return false;
     };
-    let shapes = ClassSet::from(Class::Account) | Class::Money.into() | Class::Ident.into() | Class::Toolinvoke.into();
+    let shapes =
+        ClassSet::from(Class::Account) | Class::Money.into() | Class::Ident.into() | Class::Toolinvoke.into();
     let shaped = wanted.meets(shapes) && window.iter().any(|&b| b.is_ascii_digit() || b == b'(');
     let addressed = wanted.meets(Class::Address.into()) && window.contains(&b'@');
     shaped || addressed || LEXICON.mentions(window, wanted)
 }
 
 fn mark_tools(text: &[u8], context: &InjectionContext<'_>, marks: &mut Marks) {
-    let names = context.tool_names.iter().filter(|name| name.len() >= MIN_TOOL_NAME);
+    let names = context
+        .tool_names
+        .iter()
+        .filter(|name| name.len() >= MIN_TOOL_NAME);
     if let Ok(finder) = AhoCorasick::new(names) {
         for found in finder.find_iter(text) {
             marks.mark(found.range());

@@ -46,7 +46,9 @@ impl Lexicon {
 
     /// Every entry with its classes.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&str, ClassSet)> {
-        self.entries.iter().map(|(entry, classes)| (entry.as_str(), *classes))
+        self.entries
+            .iter()
+            .map(|(entry, classes)| (entry.as_str(), *classes))
     }
 
     /// Whether an entry of one of the classes stands somewhere in the bytes.
@@ -63,7 +65,9 @@ impl Lexicon {
     pub(super) fn find(&self, text: &str, tokens: &mut Vec<Token>) {
         let Some(finder) = &self.finder else { return };
         for found in finder.find_overlapping_iter(text) {
-            let Some((_, classes)) = self.entries.get(found.pattern().as_usize()) else { continue };
+            let Some((_, classes)) = self.entries.get(found.pattern().as_usize()) else {
+                continue;
+            };
             let (start, end) = (found.start(), found.end());
             if stands_alone(text, start, end) || inside_glued_word(text.as_bytes(), start, end) {
                 tokens.push(Token::new(start..end, *classes));
@@ -102,8 +106,13 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let border = |inside: Option<char>, outside: Option<char>| {
         !inside.is_some_and(needs_border) || !outside.is_some_and(|c| c.is_alphanumeric() || part_of_name(c))
     };
-    border(entry.chars().next(), text.get(..start).and_then(|before| before.chars().next_back()))
-        && border(entry.chars().next_back(), text.get(end..).and_then(|after| after.chars().next()))
+    border(
+        entry.chars().next(),
+        text.get(..start).and_then(|before| before.chars().next_back()),
+    ) && border(
+        entry.chars().next_back(),
+        text.get(end..).and_then(|after| after.chars().next()),
+    )
 }
 
 /// Scripts from Hebrew on write without blanks or glue particles to words.
@@ -116,10 +125,26 @@ fn inside_glued_word(bytes: &[u8], start: usize, end: usize) -> bool {
         return false;
     }
     let is_word = |byte: &&u8| byte.is_ascii_alphabetic();
-    let before = bytes.get(..start).unwrap_or_default().iter().rev().take(64).take_while(is_word).count();
-    let after = bytes.get(end..).unwrap_or_default().iter().take(64).take_while(is_word).count();
+    let before = bytes
+        .get(..start)
+        .unwrap_or_default()
+        .iter()
+        .rev()
+        .take(64)
+        .take_while(is_word)
+        .count();
+    let after = bytes
+        .get(end..)
+        .unwrap_or_default()
+        .iter()
+        .take(64)
+        .take_while(is_word)
+        .count();
     let whole = before + (end - start) + after;
-    whole >= GLUED_WORD && bytes.get(start..end).is_some_and(|entry| entry.iter().all(u8::is_ascii_alphabetic))
+    whole >= GLUED_WORD
+        && bytes
+            .get(start..end)
+            .is_some_and(|entry| entry.iter().all(u8::is_ascii_alphabetic))
 }
 
 #[cfg(test)]
@@ -131,7 +156,9 @@ mod tests {
         for line in include_str!("lexicon.txt").lines() {
             let known = line.is_empty()
                 || line.starts_with('#')
-                || line.split_once(": ").is_some_and(|(class, _)| Class::named(class).is_some());
+                || line
+                    .split_once(": ")
+                    .is_some_and(|(class, _)| Class::named(class).is_some());
             assert!(known, "unknown class in lexicon line: {line}");
         }
     }

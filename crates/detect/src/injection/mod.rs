@@ -107,7 +107,9 @@ fn conclude(
 ) -> Assessment {
     let mut worst = Evidence::default();
     for block in blocks {
-        let Some(bytes) = text.get(block.clone()) else { continue };
+        let Some(bytes) = text.get(block.clone()) else {
+            continue;
+        };
         let mut evidence = score::weigh(bytes, context);
         for (_, span) in &mut evidence.patterns {
             *span = span.start + block.start..span.end + block.start;
@@ -117,7 +119,10 @@ fn conclude(
     for decoded in decode(text, Limits::DEFAULT) {
         for block in blocks::blocks(decoded.text.as_bytes()) {
             if let Some(part) = decoded.text.get(block) {
-                keep_worse(&mut worst, score::weigh_decoded(part, decoded.encoding, &decoded.span, context));
+                keep_worse(
+                    &mut worst,
+                    score::weigh_decoded(part, decoded.encoding, &decoded.span, context),
+                );
             }
         }
     }
@@ -163,13 +168,4 @@ fn findings(evidence: &Evidence, score: f32) -> Vec<Finding> {
             confidence: Confidence::percent(percent),
         })
         .collect()
-}
-
-#[cfg(test)]
-mod tests;
-#[doc(hidden)]
-pub fn selected_blocks(text: &[u8], hits: &[Hit]) -> (usize, usize, usize, usize) {
-    let mut shaped = 0;
-    shape::for_each(text, |_| shaped += 1);
-    (blocks::blocks(text).count(), gate::select(text, hits, &InjectionContext::NONE).len(), shaped, gate::select(text, &[], &InjectionContext::NONE).len())
 }

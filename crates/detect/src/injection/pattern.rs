@@ -14,7 +14,8 @@ use super::token::Token;
 const DEFAULT_GAP: usize = 24;
 
 /// The built-in patterns.
-pub(super) static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns::read(include_str!("patterns.txt")));
+pub(super) static PATTERNS: LazyLock<Patterns> =
+    LazyLock::new(|| Patterns::read(include_str!("patterns.txt")));
 
 /// A way of giving orders, recognised by the words it takes.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +91,11 @@ impl Patterns {
     pub(super) fn held(&self, text: &str, tokens: &[Token]) -> Vec<Held> {
         let mut walk = Walk {
             patterns: &self.patterns,
-            reached: self.patterns.iter().map(|pattern| vec![Reached::default(); pattern.steps.len()]).collect(),
+            reached: self
+                .patterns
+                .iter()
+                .map(|pattern| vec![Reached::default(); pattern.steps.len()])
+                .collect(),
             breaks: hard_breaks(text),
             held: Vec::new(),
         };
@@ -127,7 +132,10 @@ impl Walk<'_> {
     fn take(&mut self, token: &Token, number: usize, place: usize) -> Option<()> {
         let pattern = self.patterns.get(number)?;
         let step = pattern.steps.get(place)?;
-        if (step.opens && !token.opens) || (step.opens_value && !token.opens_value) || (step.anchor && token.misspelt) {
+        if (step.opens && !token.opens)
+            || (step.opens_value && !token.opens_value)
+            || (step.anchor && token.misspelt)
+        {
             return None;
         }
         let begin = match place.checked_sub(1) {

@@ -108,8 +108,13 @@ pub(super) const TWISTED_KEYS: [&str; 4] = ["ignore", "previous", "instructions"
 
 /// Finds the keys rotated (even numbers) and reversed (odd numbers).
 static TWISTED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let keys = TWISTED_KEYS.iter().flat_map(|key| [rot13(key), key.chars().rev().collect()]);
-    AhoCorasick::builder().ascii_case_insensitive(true).build(keys).ok()
+    let keys = TWISTED_KEYS
+        .iter()
+        .flat_map(|key| [rot13(key), key.chars().rev().collect()]);
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .build(keys)
+        .ok()
 });
 
 fn other_readings(text: &str) -> Vec<String> {
@@ -127,16 +132,24 @@ fn weigh_reading(plain: &Normalized<'_>, text: &str, context: &InjectionContext<
     let mut tokens = tokens(text);
     add_session_tools(text, context, &mut tokens);
     let held = PATTERNS.held(text, &tokens);
-    let anchored = held.iter().any(|held| PATTERNS.get(held.pattern).is_some_and(|p| p.is_anchored()));
+    let anchored = held
+        .iter()
+        .any(|held| PATTERNS.get(held.pattern).is_some_and(|p| p.is_anchored()));
     let mut ledger = Ledger::default();
     let mut patterns = Vec::new();
     for Held { pattern, span } in first_of_each(held) {
-        let Some(pattern) = PATTERNS.get(pattern) else { continue };
+        let Some(pattern) = PATTERNS.get(pattern) else {
+            continue;
+        };
         if !counts(pattern.family(), context.surface) {
             continue;
         }
         ledger.add(pattern.family(), pattern.points);
-        let span = if text.len() == plain.text().len() { span } else { 0..plain.text().len() };
+        let span = if text.len() == plain.text().len() {
+            span
+        } else {
+            0..plain.text().len()
+        };
         patterns.push((pattern.name, plain.source(span)));
     }
     let concealed = concealment_points(plain.concealment());
@@ -170,8 +183,16 @@ fn first_of_each(held: Vec<Held>) -> Vec<Held> {
 }
 
 fn concealment_points(concealment: Concealment) -> f32 {
-    let hidden = if concealment.tags >= HIDDEN_CHARACTERS { HIDDEN_TEXT } else { 0.0 };
-    let disguised = if concealment.look_alikes > 0 || concealment.invisible > 1 { DISGUISED_WORDS } else { 0.0 };
+    let hidden = if concealment.tags >= HIDDEN_CHARACTERS {
+        HIDDEN_TEXT
+    } else {
+        0.0
+    };
+    let disguised = if concealment.look_alikes > 0 || concealment.invisible > 1 {
+        DISGUISED_WORDS
+    } else {
+        0.0
+    };
     hidden + disguised
 }
 
@@ -221,9 +242,12 @@ impl Ledger {
     }
 
     fn total(mut self) -> f32 {
-        self.families.iter_mut().map(|(_, list)| {
-            list.sort_by(|a, b| b.total_cmp(a));
-            list.iter().rev().fold(0.0, |sum, points| points + sum / 2.0)
-        }).sum()
+        self.families
+            .iter_mut()
+            .map(|(_, list)| {
+                list.sort_by(|a, b| b.total_cmp(a));
+                list.iter().rev().fold(0.0, |sum, points| points + sum / 2.0)
+            })
+            .sum()
     }
 }

@@ -22,7 +22,8 @@ pub(super) fn for_each(text: &[u8], mut found: impl FnMut(Range<usize>)) {
         let window = text.get(at..(end + AHEAD).min(text.len())).unwrap_or_default();
         let chunk = text.get(at..end).unwrap_or_default();
         let signs = Signs::of(chunk);
-        if signs.beyond_ascii && (0..chunk.len()).any(|from| disguised(window.get(from..).unwrap_or_default()))
+        if signs.beyond_ascii
+            && (0..chunk.len()).any(|from| disguised(window.get(from..).unwrap_or_default()))
             || signs.control
             || signs.marks && (0..chunk.len()).any(|from| escaped(text, at + from))
             || signs.blanks >= BLANKS
@@ -69,10 +70,18 @@ const fn disguised(bytes: &[u8]) -> bool {
         [0xc3..=0xd6, ..] => true,
         [0xd8, 0x9c, ..] => true,
         // Georgian, Cherokee, invisible Mongolian and Khmer signs, phonetic extensions, more Latin and Greek.
-        [0xe1, 0x82..=0x83 | 0x85 | 0x8e..=0x8f | 0x9e | 0xa0 | 0xaa | 0xb4..=0xbf, ..] => true,
+        [
+            0xe1,
+            0x82..=0x83 | 0x85 | 0x8e..=0x8f | 0x9e | 0xa0 | 0xaa | 0xb4..=0xbf,
+            ..,
+        ] => true,
         // Spaces and marks of width zero, direction changes; not dashes, quotes, bullets, ellipsis.
         [0xe2, 0x80, 0x80..=0x92 | 0xa7..=0xaf, ..] => true,
-        [0xe2, 0x81 | 0x83 | 0x84 | 0x85 | 0x92 | 0x93 | 0xa0 | 0xb1..=0xb7, ..] => true,
+        [
+            0xe2,
+            0x81 | 0x83 | 0x84 | 0x85 | 0x92 | 0x93 | 0xa0 | 0xb1..=0xb7,
+            ..,
+        ] => true,
         [0xe3, 0x85, 0xa4, ..] => true,
         // Latin of other blocks, Cherokee small letters, half- and full-width forms, byte order mark.
         [0xea, 0x9c..=0x9f | 0xac..=0xae, ..] => true,
@@ -88,13 +97,16 @@ const fn disguised(bytes: &[u8]) -> bool {
 
 /// Whether an escape that could hide a letter starts here.
 fn escaped(text: &[u8], at: usize) -> bool {
-    let before = at.checked_sub(1).and_then(|before| text.get(before)).is_some_and(u8::is_ascii_alphanumeric);
+    let before = at
+        .checked_sub(1)
+        .and_then(|before| text.get(before))
+        .is_some_and(u8::is_ascii_alphanumeric);
     let Some(bytes) = text.get(at..) else { return false };
     match bytes {
         [b'%', high, low, ..] => is_letter(*high, *low) || matches!((high, low), (b'2', b'0' | b'5')),
         [b'=', high, low, next, ..] => {
             is_letter(*high, *low) && !low.is_ascii_lowercase() && before && next.is_ascii_alphabetic()
-                || matches!((high, low, next), (b'2', b'0', b'=')) 
+                || matches!((high, low, next), (b'2', b'0', b'='))
                 || is_letter(*high, *low) && *next == b'='
                 || matches!(high, b'\r' | b'\n')
         }

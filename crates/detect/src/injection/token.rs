@@ -51,7 +51,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// Words such as `email`, `report` or `order` name a thing when an article stands before them; then they ask for nothing.
+/// Words such as `email`, `report` or `order` name a thing after an article or before a colon; then they ask for nothing.
 fn drop_nouns(text: &str, tokens: &mut Vec<Token>) {
     let actions = ClassSet::from(Class::Send)
         | Class::Pay.into()
@@ -59,11 +59,19 @@ fn drop_nouns(text: &str, tokens: &mut Vec<Token>) {
         | Class::Strongact.into()
         | Class::Get.into();
     tokens.retain_mut(|token| {
-        if token.classes.meets(actions) && follows_article(text, token.span.start) {
+        if token.classes.meets(actions)
+            && (follows_article(text, token.span.start) || names_field(text, token.span.end))
+        {
             token.classes = token.classes.without(actions);
         }
         !token.classes.is_empty()
     });
+}
+
+/// Whether a colon follows, with or without a quote: the word is the name of a field.
+fn names_field(text: &str, end: usize) -> bool {
+    let after = text.get(end..).unwrap_or_default();
+    after.strip_prefix(['"', '\'']).unwrap_or(after).starts_with(':')
 }
 
 fn follows_article(text: &str, at: usize) -> bool {
@@ -71,32 +79,78 @@ fn follows_article(text: &str, at: usize) -> bool {
     let Some(before) = before.strip_suffix(' ') else {
         return false;
     };
-    let start = before.rfind(|c: char| !c.is_alphanumeric()).map_or(0, |at| at + 1);
+    let start = before
+        .rfind(|c: char| !c.is_alphanumeric())
+        .map_or(0, |at| at + 1);
     let word = before.get(start..).unwrap_or_default();
     ARTICLES.iter().any(|article| word.eq_ignore_ascii_case(article))
 }
 
 const ARTICLES: [&str; 24] = [
-    "a", "an", "the", "this", "that", "these", "those", "your", "our", "their", "his", "her", "its", "my", "of", "via",
-    "by", "in", "no", "any", "each", "new", "every", "following",
+    "a",
+    "an",
+    "the",
+    "this",
+    "that",
+    "these",
+    "those",
+    "your",
+    "our",
+    "their",
+    "his",
+    "her",
+    "its",
+    "my",
+    "of",
+    "via",
+    "by",
+    "in",
+    "no",
+    "any",
+    "each",
+    "new",
+    "every",
+    "following",
 ];
 
 /// Whether only blanks and marks stand between this place and the end of what was said before.
 fn opens_utterance(text: &str, at: usize) -> bool {
-    let before = text.get(..at).unwrap_or_default().trim_end_matches([' ', '*', '_', '`', '(']);
+    let before = text
+        .get(..at)
+        .unwrap_or_default()
+        .trim_end_matches([' ', '*', '_', '`', '(']);
     before.chars().next_back().is_none_or(|last| {
         matches!(
             last,
-            '.' | '!' | '?' | ':' | ';' | '"' | '\'' | '\n' | '>' | ']' | ')' | '}' | '#' | '-' | '|' | ',' | '。' | '！' | '？' | '：' | '，'
+            '.' | '!'
+                | '?'
+                | ':'
+                | ';'
+                | '"'
+                | '\''
+                | '\n'
+                | '>'
+                | ']'
+                | ')'
+                | '}'
+                | '#'
+                | '-'
+                | '|'
+                | ','
+                | '。'
+                | '！'
+                | '？'
+                | '：'
+                | '，'
         )
     })
 }
 
-/// Whether a quote that follows a colon, a comma or a bracket stands right before this place.
+/// Whether a quote that follows a colon or a bracket stands right before this place.
 fn opens_value(text: &str, at: usize) -> bool {
     let before = text.get(..at).unwrap_or_default();
     before.strip_suffix(['"', '\'']).is_some_and(|before| {
         let before = before.trim_end_matches(' ');
-        before.ends_with([':', '[', '{'])
+        before.ends_with([':', '['])
     })
 }

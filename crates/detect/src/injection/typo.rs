@@ -21,7 +21,9 @@ pub(super) fn find(text: &str, tokens: &mut Vec<Token>) {
     while at < bytes.len() {
         let rest = bytes.get(at..).unwrap_or_default();
         let length = rest.iter().take_while(|b| b.is_ascii_alphanumeric()).count();
-        if (5..=13).contains(&length) && matches!(rest, [b'i' | b'I' | b'd' | b'D' | b'p' | b'P' | b'g' | b'G', ..]) {
+        if (5..=13).contains(&length)
+            && matches!(rest, [b'i' | b'I' | b'd' | b'D' | b'p' | b'P' | b'g' | b'G', ..])
+        {
             let word = rest.get(..length).unwrap_or_default();
             let close = WORDS.iter().find(|(key, _)| one_edit_apart(word, key.as_bytes()));
             if let Some((_, class)) = close {
@@ -45,14 +47,24 @@ fn one_edit_apart(word: &[u8], key: &[u8]) -> bool {
     }
     let same = |(a, b): &(&u8, &u8)| a.eq_ignore_ascii_case(b);
     let prefix = word.iter().zip(key).take_while(same).count();
-    let (word, key) = (word.get(prefix..).unwrap_or_default(), key.get(prefix..).unwrap_or_default());
+    let (word, key) = (
+        word.get(prefix..).unwrap_or_default(),
+        key.get(prefix..).unwrap_or_default(),
+    );
     let suffix = word.iter().rev().zip(key.iter().rev()).take_while(same).count();
     let (left, right) = (word.len() - suffix, key.len() - suffix);
     match (left, right) {
         (0, 0) => false,
         (0 | 1, 0 | 1) => true,
-        (2, 2) => word.first().zip(key.get(1)).is_some_and(|(a, b)| a.eq_ignore_ascii_case(b))
-            && word.get(1).zip(key.first()).is_some_and(|(a, b)| a.eq_ignore_ascii_case(b)),
+        (2, 2) => {
+            word.first()
+                .zip(key.get(1))
+                .is_some_and(|(a, b)| a.eq_ignore_ascii_case(b))
+                && word
+                    .get(1)
+                    .zip(key.first())
+                    .is_some_and(|(a, b)| a.eq_ignore_ascii_case(b))
+        }
         _ => false,
     }
 }
@@ -74,7 +86,11 @@ mod tests {
             ("ingots", "ignore", false),
             ("tnstructions", "instructions", false),
         ] {
-            assert_eq!(one_edit_apart(word.as_bytes(), key.as_bytes()), apart, "{word} and {key}");
+            assert_eq!(
+                one_edit_apart(word.as_bytes(), key.as_bytes()),
+                apart,
+                "{word} and {key}"
+            );
         }
     }
 }

@@ -33,7 +33,8 @@ pub(super) fn fold(bytes: &[u8], concealed: &mut Concealment) -> Draft {
 pub(super) fn unmask(text: &str, concealed: &mut Concealment) -> Draft {
     let mut draft = Draft::with_capacity(text.len());
     let mut at = 0;
-    for word in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
+    for piece in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
+        let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
         match ascii_look_alike(word) {
             Some(plain) => {
                 concealed.look_alikes += usize::from(word.bytes().any(|b| b.is_ascii_alphabetic()));
@@ -41,7 +42,8 @@ pub(super) fn unmask(text: &str, concealed: &mut Concealment) -> Draft {
             }
             None => draft.keep(word, at),
         }
-        at += word.len();
+        draft.keep(piece.get(word.len()..).unwrap_or_default(), at + word.len());
+        at += piece.len();
     }
     draft
 }
@@ -100,7 +102,10 @@ fn fold_char(character: char, source: Range<usize>, draft: &mut Draft, concealed
 
 /// Reads a run of variation selectors; returns how many bytes it took.
 fn reveal_selectors(text: &str, at: usize, draft: &mut Draft, concealed: &mut Concealment) -> usize {
-    let run = || text.chars().map_while(|c| variation_byte(c).map(|byte| (c, byte)));
+    let run = || {
+        text.chars()
+            .map_while(|c| variation_byte(c).map(|byte| (c, byte)))
+    };
     let used = run().map(|(c, _)| c.len_utf8()).sum();
     if run().take(HIDDEN_BYTES).count() < HIDDEN_BYTES {
         return used;
@@ -124,19 +129,18 @@ fn ascii_look_alike(word: &str) -> Option<String> {
     let mut plain = String::with_capacity(word.len());
     let mut buffer = [0; 4];
     for character in word.chars() {
-        if character.is_ascii() || !character.is_alphanumeric() {
+        if character.is_ascii() {
             plain.push(character);
             continue;
         }
         for part in skeleton(character.encode_utf8(&mut buffer)) {
-            if !part.is_ascii() && part.is_alphanumeric() {
+            if !part.is_ascii() {
                 return None;
             }
             plain.push(part);
         }
     }
-    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).all(|c| c.is_ascii());
-    (letters(&plain) && plain != word).then_some(plain)
+    Some(plain)
 }
 
 const fn tag_character(character: char) -> Option<char> {

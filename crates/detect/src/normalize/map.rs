@@ -80,10 +80,6 @@ impl Draft {
     pub(crate) fn replace_char(&mut self, character: char, source: Range<usize>) {
         self.replace(character.encode_utf8(&mut [0; 4]), source);
     }
-
-    pub(crate) fn text(&self) -> &str {
-        &self.text
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -13,8 +13,8 @@ mod spacing;
 
 use std::ops::Range;
 
-pub use map::Rewritten;
 pub(crate) use map::Draft;
+pub use map::Rewritten;
 pub(crate) use spacing::split_beginnings;
 
 use crate::decode::unescape;
@@ -101,13 +101,12 @@ fn plain_ascii(bytes: &[u8]) -> Option<&str> {
 }
 
 fn rewrite_plain(text: &str) -> Reading<'_> {
-    for pass in PASSES {
-        if let Some(draft) = pass(text) {
-            let mut concealed = Concealment::default();
-            return Reading::Rewritten(rewrite_folded(Rewritten::from(draft), &mut concealed));
-        }
+    if PASSES.iter().all(|pass| pass(text).is_none()) {
+        return Reading::Same(text);
     }
-    Reading::Same(text)
+    let mut copy = Draft::with_capacity(text.len());
+    copy.keep(text, 0);
+    Reading::Rewritten(rewrite_folded(Rewritten::from(copy), &mut Concealment::default()))
 }
 
 fn rewrite_folded(mut text: Rewritten, concealed: &mut Concealment) -> Rewritten {
@@ -123,7 +122,11 @@ fn rewrite_folded(mut text: Rewritten, concealed: &mut Concealment) -> Rewritten
         let draft = fold::unmask(text.text(), concealed);
         text.push(draft);
     }
-    for pass in [spacing::join_spaced, spacing::collapse_blanks, spacing::join_split] {
+    for pass in [
+        spacing::join_spaced,
+        spacing::collapse_blanks,
+        spacing::join_split,
+    ] {
         if let Some(draft) = pass(text.text()) {
             text.push(draft);
         }

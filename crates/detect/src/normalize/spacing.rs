@@ -67,13 +67,15 @@ pub(super) fn join_split(text: &str) -> Option<Draft> {
     let mut copied = 0;
     let mut words = words_with_splitters(text).peekable();
     while let Some((start, word)) = words.next() {
-        let joined = split_word(word).map(|known| (known, start + word.len())).or_else(|| {
-            let &(next_start, next) = words.peek()?;
-            let whole = text.get(start..next_start + next.len())?;
-            let known = space_split_word(whole)?;
-            words.next();
-            Some((known, next_start + next.len()))
-        });
+        let joined = split_word(word)
+            .map(|known| (known, start + word.len()))
+            .or_else(|| {
+                let &(next_start, next) = words.peek()?;
+                let whole = text.get(start..next_start + next.len())?;
+                let known = space_split_word(whole)?;
+                words.next();
+                Some((known, next_start + next.len()))
+            });
         if let Some((known, end)) = joined {
             let draft = draft.get_or_insert_with(|| Draft::with_capacity(text.len()));
             draft.keep(text.get(copied..start).unwrap_or_default(), copied);
@@ -96,7 +98,12 @@ pub(super) fn collapse_blanks(text: &str) -> Option<Draft> {
         let run = bytes.get(start..).unwrap_or_default();
         let length = run.iter().take_while(|&&byte| is_blank(byte)).count();
         at = start + length;
-        let newlines = run.get(..length).unwrap_or_default().iter().filter(|&&b| b == b'\n').count();
+        let newlines = run
+            .get(..length)
+            .unwrap_or_default()
+            .iter()
+            .filter(|&&b| b == b'\n')
+            .count();
         let blank = if newlines > 1 { "\n" } else { " " };
         if length > 1 || bytes.get(start) != Some(&b' ') {
             let draft = draft.get_or_insert_with(|| Draft::with_capacity(text.len()));
@@ -194,11 +201,17 @@ fn spaced_run(text: &str) -> (usize, usize) {
 
 /// Whether the beginning of a split word stands somewhere: the cheap test before [`join_split`].
 fn may_be_split(text: &str) -> bool {
-    SPLIT_BEGINNINGS.as_ref().is_none_or(|finder| finder.is_match(text))
+    SPLIT_BEGINNINGS
+        .as_ref()
+        .is_none_or(|finder| finder.is_match(text))
 }
 
-static SPLIT_BEGINNINGS: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(split_beginnings()).ok());
+static SPLIT_BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .build(split_beginnings())
+        .ok()
+});
 
 /// How every split form of [`SPLIT_WORDS`] begins: some letters, what splits, and the next letter; for a space the
 /// whole rest, since a space alone says little.
@@ -206,23 +219,28 @@ pub(crate) fn split_beginnings() -> Vec<Vec<u8>> {
     let splits = |word: &'static str| (2..word.len()).map(move |at| word.split_at(at));
     let marked = SPLIT_WORDS.into_iter().flat_map(splits).flat_map(|(head, tail)| {
         let next = tail.get(..1).unwrap_or_default();
-        SPLITTERS.into_iter().map(move |splitter| [head.as_bytes(), &[splitter], next.as_bytes()].concat())
+        SPLITTERS
+            .into_iter()
+            .map(move |splitter| [head.as_bytes(), &[splitter], next.as_bytes()].concat())
     });
     let spaced = SPLIT_WORDS.into_iter().take(SPACE_SPLIT_WORDS).flat_map(splits);
-    let spaced = spaced.filter(|(_, tail)| tail.len() > 1).map(|(head, tail)| format!("{head} {tail}").into_bytes());
+    let spaced = spaced
+        .filter(|(_, tail)| tail.len() > 1)
+        .map(|(head, tail)| format!("{head} {tail}").into_bytes());
     marked.chain(spaced).collect()
 }
 
 fn words_with_splitters(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
-    text.split_inclusive(|c: char| !is_word_part(c)).filter_map(move |piece| {
-        let start = at;
-        at += piece.len();
-        let word = piece.trim_end_matches(|c: char| !is_word_part(c) || is_splitter(c));
-        let lead = word.len() - word.trim_start_matches(is_splitter).len();
-        let word = word.get(lead..)?;
-        (!word.is_empty()).then_some((start + lead, word))
-    })
+    text.split_inclusive(|c: char| !is_word_part(c))
+        .filter_map(move |piece| {
+            let start = at;
+            at += piece.len();
+            let word = piece.trim_end_matches(|c: char| !is_word_part(c) || is_splitter(c));
+            let lead = word.len() - word.trim_start_matches(is_splitter).len();
+            let word = word.get(lead..)?;
+            (!word.is_empty()).then_some((start + lead, word))
+        })
 }
 
 fn is_word_part(character: char) -> bool {

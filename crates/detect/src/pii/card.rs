@@ -11,7 +11,7 @@ pub(crate) static CREDIT_CARD: PiiRule = PiiRule::personal(
     "Luhn, an issuer's range for its length, and for unusual lengths a word such as card nearby",
 );
 
-const WORDS: ContextWords = ContextWords(&[
+const WORDS: ContextWords = ContextWords::new(&[
     "card",
     "credit",
     "debit",
@@ -37,10 +37,13 @@ const WORDS: ContextWords = ContextWords(&[
 /// Decides about one candidate.
 pub(crate) fn check(text: &[u8], candidate: &Candidate<'_>, sink: &mut Sink<'_>) {
     let digits = candidate.chars;
-    if candidate.letters != 0 || !(12..=19).contains(&digits.len()) || !is_issued(digits) {
+    if candidate.letters != 0 || !(12..=19).contains(&digits.len()) || is_monotone(digits) || !luhn(digits) {
         return;
     }
-    if is_monotone(digits) || !luhn(digits) {
+    if !is_issued(digits) {
+        if candidate.is_solid() && WORDS.near(text, &candidate.span) {
+            sink.push(&CREDIT_CARD, candidate.span.clone(), 60);
+        }
         return;
     }
     let sure = if candidate.is_solid() {

@@ -7,9 +7,25 @@ const AFTER: usize = 24;
 
 /// Words of one rule, asked for in any ASCII case at the start of a word (so `card` also finds `cards` and, because
 /// field names are words too, `credit_card` and `creditCard`).
-pub(crate) struct ContextWords(pub(crate) &'static [&'static str]);
+pub(crate) struct ContextWords {
+    words: &'static [&'static str],
+    /// Bit n is set when a word starts with letter n of the alphabet; the last bit stands for all other bytes.
+    initials: u32,
+}
 
 impl ContextWords {
+    pub(crate) const fn new(words: &'static [&'static str]) -> Self {
+        let mut initials = 0;
+        let mut rest = words;
+        while let [word, tail @ ..] = rest {
+            if let [first, ..] = word.as_bytes() {
+                initials |= initial(*first);
+            }
+            rest = tail;
+        }
+        Self { words, initials }
+    }
+
     /// Whether one of the words stands shortly before or after a span.
     pub(crate) fn near(&self, text: &[u8], span: &Range<usize>) -> bool {
         self.within(text, span.start.saturating_sub(BEFORE)..span.start)
@@ -34,13 +50,23 @@ impl ContextWords {
             .unwrap_or(b' ');
         let mut rest = window;
         while let Some((&byte, tail)) = rest.split_first() {
-            if starts_word(previous, byte) && self.0.iter().any(|word| starts_with(rest, word.as_bytes())) {
+            if self.initials & initial(byte) != 0
+                && starts_word(previous, byte)
+                && self.words.iter().any(|word| starts_with(rest, word.as_bytes()))
+            {
                 return true;
             }
             previous = byte;
             rest = tail;
         }
         false
+    }
+}
+
+const fn initial(byte: u8) -> u32 {
+    match byte | 0x20 {
+        letter @ b'a'..=b'z' => 1 << (letter - b'a'),
+        _ => 1 << 31,
     }
 }
 
@@ -60,7 +86,7 @@ mod tests {
 
     #[test]
     fn words_are_found_at_word_starts() {
-        let words = ContextWords(&["card", "social security"]);
+        let words = ContextWords::new(&["card", "social security"]);
         for (text, expected) in [
             ("my card ", true),
             ("CREDIT_CARD: ", true),

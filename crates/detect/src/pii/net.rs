@@ -22,7 +22,7 @@ pub(crate) static MAC: PiiRule = PiiRule::personal(
     "six pairs of hexadecimal digits, not all the same",
 );
 
-const VERSION_WORDS: ContextWords = ContextWords(&[
+const VERSION_WORDS: ContextWords = ContextWords::new(&[
     "version", "ver.", "ver ", "release", "v.", "section", "chapter", "build",
 ]);
 const MAX_V6: usize = 45;

@@ -17,7 +17,7 @@ pub(crate) static PHONE: PiiRule = PiiRule::personal(
     "the numbering plan of its calling code, the way it is grouped, or words such as call and mobile nearby",
 );
 
-const WORDS_BEFORE: ContextWords = ContextWords(&[
+const WORDS_BEFORE: ContextWords = ContextWords::new(&[
     "phone",
     "tel",
     "call",
@@ -49,7 +49,7 @@ const WORDS_BEFORE: ContextWords = ContextWords(&[
     "my number",
 ]);
 const WORDS_AFTER: ContextWords =
-    ContextWords(&["office", "fax", "mobile", "cell", "home", "work", "desk", "tel"]);
+    ContextWords::new(&["office", "fax", "mobile", "cell", "home", "work", "desk", "tel"]);
 const REACH_BEFORE: usize = 36;
 const REACH_AFTER: usize = 10;
 

@@ -10,8 +10,11 @@ use std::ops::Range;
 
 use crate::candidates::{Case, Literal, MIN_LITERAL};
 
-const FILTER_BITS: u32 = 16;
-const SLOTS: usize = 1 << FILTER_BITS;
+/// Bits of the filter, as a power of two: so many that few hold by chance, so few that it stays in the nearest cache.
+const FILTER_BITS: u32 = 18;
+const FILTER_WORDS: usize = 1 << (FILTER_BITS - 6);
+const BUCKET_BITS: u32 = 13;
+const BUCKETS: usize = 1 << BUCKET_BITS;
 const FOLD: u64 = 0x2020_2020_2020_2020;
 
 /// All literals, ready to be searched for.
@@ -207,8 +210,8 @@ struct Entry {
 
 /// Which grams represent a literal. `filter` is asked for each byte of a text, `entries` where it says yes.
 struct GramTable {
-    filter: Box<[u64; SLOTS / 64]>,
-    /// Sorted by slot; `starts` says where a slot's entries begin.
+    filter: Box<[u64; FILTER_WORDS]>,
+    /// Sorted by bucket; `starts` says where a bucket's entries begin.
     entries: Vec<Entry>,
     starts: Vec<u32>,
 }
@@ -232,16 +235,16 @@ impl GramTable {
                 }
             })
             .collect();
-        entries.sort_by_key(|entry| (slot(entry.gram), entry.gram));
-        let mut filter = Box::new([0u64; SLOTS / 64]);
+        entries.sort_by_key(|entry| (bucket(entry.gram), entry.gram));
+        let mut filter = Box::new([0u64; FILTER_WORDS]);
         for entry in &entries {
             let slot = slot(entry.gram);
             if let Some(word) = filter.get_mut(slot / 64) {
                 *word |= 1 << (slot % 64);
             }
         }
-        let starts = (0..=SLOTS)
-            .map(|wanted| entries.partition_point(|entry| slot(entry.gram) < wanted) as u32)
+        let starts = (0..=BUCKETS)
+            .map(|wanted| entries.partition_point(|entry| bucket(entry.gram) < wanted) as u32)
             .collect();
         Self {
             filter,
@@ -261,9 +264,9 @@ impl GramTable {
     }
 
     fn entries(&self, gram: u32) -> impl Iterator<Item = &Entry> {
-        let slot = slot(gram);
-        let start = self.starts.get(slot).map_or(0, |at| *at as usize);
-        let end = self.starts.get(slot + 1).map_or(start, |at| *at as usize);
+        let bucket = bucket(gram);
+        let start = self.starts.get(bucket).map_or(0, |at| *at as usize);
+        let end = self.starts.get(bucket + 1).map_or(start, |at| *at as usize);
         self.entries
             .get(start..end)
             .unwrap_or_default()
@@ -275,6 +278,11 @@ impl GramTable {
 #[inline(always)]
 const fn slot(gram: u32) -> usize {
     (gram.wrapping_mul(0x9e37_79b1) >> (32 - FILTER_BITS)) as usize
+}
+
+#[inline(always)]
+const fn bucket(gram: u32) -> usize {
+    (gram.wrapping_mul(0x85eb_ca6b) >> (32 - BUCKET_BITS)) as usize
 }
 
 /// The part of a literal that ordinary text has least often.

@@ -5,7 +5,7 @@ use super::checks::{at, digit, is_monotone, luhn, number, weighted};
 use crate::pii::context::ContextWords;
 use crate::pii::rule::PiiRule;
 
-const SSN_WORDS: ContextWords = ContextWords(&[
+const SSN_WORDS: ContextWords = ContextWords::new(&[
     "ssn",
     "social security",
     "social sec",
@@ -14,7 +14,7 @@ const SSN_WORDS: ContextWords = ContextWords(&[
     "ssns",
     "ss number",
 ]);
-const ITIN_WORDS: ContextWords = ContextWords(&["itin", "taxpayer", "tax id", "tin", "individual tax"]);
+const ITIN_WORDS: ContextWords = ContextWords::new(&["itin", "taxpayer", "tax id", "tin", "individual tax"]);
 
 pub(super) static RULES: &[IdRule] = &[
     IdRule {
@@ -71,7 +71,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 60,
         grouped: 85,
         named: 95,
-        words: ContextWords(&["mbi", "medicare", "beneficiary"]),
+        words: ContextWords::new(&["mbi", "medicare", "beneficiary"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -85,7 +85,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 15,
         grouped: 0,
         named: 85,
-        words: ContextWords(&["npi", "national provider", "provider"]),
+        words: ContextWords::new(&["npi", "national provider", "provider"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -99,7 +99,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 15,
         grouped: 30,
         named: 80,
-        words: ContextWords(&["aba", "routing", "bank"]),
+        words: ContextWords::new(&["aba", "routing", "bank"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -113,7 +113,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 60,
         grouped: 0,
         named: 90,
-        words: ContextWords(&["dea", "medical", "certificate", "prescriber", "registration"]),
+        words: ContextWords::new(&["dea", "medical", "certificate", "prescriber", "registration"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -127,7 +127,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 20,
         grouped: 50,
         named: 95,
-        words: ContextWords(&["sin", "social insurance", "nas", "assurance sociale"]),
+        words: ContextWords::new(&["sin", "social insurance", "nas", "assurance sociale"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -141,7 +141,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 40,
         grouped: 90,
         named: 95,
-        words: ContextWords(&["cpf", "cadastro", "contribuinte"]),
+        words: ContextWords::new(&["cpf", "cadastro", "contribuinte"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -155,7 +155,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 90,
         grouped: 0,
         named: 95,
-        words: ContextWords(&["curp"]),
+        words: ContextWords::new(&["curp"]),
     },
 ];
 

@@ -20,7 +20,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 35,
         grouped: 75,
         named: 95,
-        words: ContextWords(&["aadhaar", "aadhar", "uidai", "uid"]),
+        words: ContextWords::new(&["aadhaar", "aadhar", "uidai", "uid"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -34,7 +34,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 80,
         grouped: 0,
         named: 95,
-        words: ContextWords(&["pan", "permanent account"]),
+        words: ContextWords::new(&["pan", "permanent account"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -48,7 +48,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 35,
         grouped: 0,
         named: 85,
-        words: ContextWords(&["voter", "vote", "epic", "elector"]),
+        words: ContextWords::new(&["voter", "vote", "epic", "elector"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -66,7 +66,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 20,
         grouped: 0,
         named: 85,
-        words: ContextWords(&["passport"]),
+        words: ContextWords::new(&["passport"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -82,7 +82,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 85,
         grouped: 0,
         named: 95,
-        words: ContextWords(&["gst"]),
+        words: ContextWords::new(&["gst"]),
     },
     indian_vehicle("AA99AA9999", 60),
     indian_vehicle("AA99A9999", 50),
@@ -100,7 +100,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 80,
         grouped: 0,
         named: 95,
-        words: ContextWords(&["nric", "fin", "identity card"]),
+        words: ContextWords::new(&["nric", "fin", "identity card"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -114,7 +114,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 30,
         grouped: 0,
         named: 80,
-        words: ContextWords(&["uen", "unique entity", "acra"]),
+        words: ContextWords::new(&["uen", "unique entity", "acra"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -130,7 +130,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 35,
         grouped: 80,
         named: 95,
-        words: ContextWords(&["rrn", "korean", "resident", "주민"]),
+        words: ContextWords::new(&["rrn", "korean", "resident", "주민"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -146,7 +146,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 35,
         grouped: 80,
         named: 95,
-        words: ContextWords(&["frn", "korean", "foreigner", "외국인"]),
+        words: ContextWords::new(&["frn", "korean", "foreigner", "외국인"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -160,7 +160,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 18,
         grouped: 75,
         named: 90,
-        words: ContextWords(&["brn", "korean", "business reg", "사업자"]),
+        words: ContextWords::new(&["brn", "korean", "business reg", "사업자"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -174,7 +174,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 10,
         grouped: 70,
         named: 90,
-        words: ContextWords(&["driver", "driving", "licen", "운전면허"]),
+        words: ContextWords::new(&["driver", "driving", "licen", "운전면허"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -188,7 +188,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 35,
         grouped: 90,
         named: 95,
-        words: ContextWords(&["thai", "tnin", "national id", "เลข", "บัตร"]),
+        words: ContextWords::new(&["thai", "tnin", "national id", "เลข", "บัตร"]),
     },
     IdRule {
         rule: PiiRule::personal("tr-national-id", "a Turkish identity number", "both check digits"),
@@ -198,7 +198,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 65,
         grouped: 0,
         named: 95,
-        words: ContextWords(&["tc ", "tckn", "kimlik", "turkish", "türk", "t.c."]),
+        words: ContextWords::new(&["tc ", "tckn", "kimlik", "turkish", "türk", "t.c."]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -212,7 +212,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 15,
         grouped: 20,
         named: 85,
-        words: ContextWords(&["nin", "nigeria", "nimc", "national identification"]),
+        words: ContextWords::new(&["nin", "nigeria", "nimc", "national identification"]),
     },
     IdRule {
         rule: philippine_tin(),
@@ -238,7 +238,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 90,
         grouped: 0,
         named: 95,
-        words: ContextWords(&["resident", "id card", "身份证"]),
+        words: ContextWords::new(&["resident", "id card", "身份证"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -256,7 +256,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 45,
         grouped: 85,
         named: 95,
-        words: ContextWords(&["south africa", "rsa id", "id number", "identity number", "sa id"]),
+        words: ContextWords::new(&["south africa", "rsa id", "id number", "identity number", "sa id"]),
     },
 ];
 
@@ -272,7 +272,7 @@ const PHILIPPINE: IdRule = IdRule {
     bare: 10,
     grouped: 50,
     named: 85,
-    words: ContextWords(&["tin", "bir", "tax id", "taxpayer"]),
+    words: ContextWords::new(&["tin", "bir", "tax id", "taxpayer"]),
 };
 
 const fn philippine_tin() -> PiiRule {
@@ -300,7 +300,7 @@ const fn indian_vehicle(shape: &'static str, bare: u8) -> IdRule {
         bare,
         grouped: 75,
         named: 90,
-        words: ContextWords(&["vehicle", "registration", "plate", "rto", "bike", "car"]),
+        words: ContextWords::new(&["vehicle", "registration", "plate", "rto", "bike", "car"]),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::pii::rule::PiiRule;
 
 pub(super) static RULES: [&[IdRule]; 3] = [OTHERS, germany::RULES, united_kingdom::RULES];
 
-const NIF_WORDS: ContextWords = ContextWords(&["nif", "dni", "documento", "identificaci"]);
+const NIF_WORDS: ContextWords = ContextWords::new(&["nif", "dni", "documento", "identificaci"]);
 
 const fn nif(shape: &'static str, groupings: &'static [&'static [usize]]) -> IdRule {
     IdRule {
@@ -38,7 +38,7 @@ const fn swedish_person(shape: &'static str, groupings: &'static [&'static [usiz
         bare: 45,
         grouped: 80,
         named: 95,
-        words: ContextWords(&[
+        words: ContextWords::new(&[
             "personnummer",
             "pnr",
             "samordning",
@@ -60,7 +60,7 @@ static OTHERS: &[IdRule] = &[
         bare: 80,
         grouped: 85,
         named: 95,
-        words: ContextWords(&["nie", "extranjer", "identificaci"]),
+        words: ContextWords::new(&["nie", "extranjer", "identificaci"]),
     },
     IdRule {
         rule: PiiRule::personal("it-fiscal-code", "an Italian fiscal code", "its check letter"),
@@ -70,7 +70,7 @@ static OTHERS: &[IdRule] = &[
         bare: 95,
         grouped: 95,
         named: 97,
-        words: ContextWords(&["codice fiscale", "fiscal", "cf"]),
+        words: ContextWords::new(&["codice fiscale", "fiscal", "cf"]),
     },
     IdRule {
         rule: PiiRule::personal("it-vat-code", "an Italian VAT number", "Luhn and its name nearby"),
@@ -80,7 +80,7 @@ static OTHERS: &[IdRule] = &[
         bare: 25,
         grouped: 0,
         named: 85,
-        words: ContextWords(&["partita iva", "p.iva", "piva", "vat", "iva"]),
+        words: ContextWords::new(&["partita iva", "p.iva", "piva", "vat", "iva"]),
     },
     IdRule {
         rule: PiiRule::personal("it-vat-code", "an Italian VAT number", "country prefix and Luhn"),
@@ -90,7 +90,7 @@ static OTHERS: &[IdRule] = &[
         bare: 75,
         grouped: 75,
         named: 90,
-        words: ContextWords(&["partita iva", "p.iva", "piva", "vat", "iva"]),
+        words: ContextWords::new(&["partita iva", "p.iva", "piva", "vat", "iva"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -104,7 +104,37 @@ static OTHERS: &[IdRule] = &[
         bare: 40,
         grouped: 0,
         named: 85,
-        words: ContextWords(&["patente", "guida", "licen", "driv"]),
+        words: ContextWords::new(&["patente", "guida", "licen", "driv"]),
+    },
+    IdRule {
+        rule: PiiRule::personal(
+            "it-driver-license",
+            "an Italian driving licence issued centrally",
+            "the U1 prefix and the letters that are used",
+        ),
+        shape: "A9*******A",
+        groupings: &[],
+        holds: |chars| {
+            chars.starts_with(b"U1") && chars.iter().skip(2).take(7).all(|byte| !b"AEIOQ".contains(byte))
+        },
+        bare: 50,
+        grouped: 0,
+        named: 90,
+        words: ContextWords::new(&["patente", "guida", "licen", "driv"]),
+    },
+    IdRule {
+        rule: PiiRule::personal(
+            "it-passport",
+            "an Italian passport number",
+            "its shape, and its name nearby",
+        ),
+        shape: "AA9999999",
+        groupings: &[],
+        holds: |_| true,
+        bare: 25,
+        grouped: 0,
+        named: 80,
+        words: ContextWords::new(&["passaporto", "passport"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -118,7 +148,7 @@ static OTHERS: &[IdRule] = &[
         bare: 45,
         grouped: 0,
         named: 85,
-        words: ContextWords(&["carta", "identit", "documento", "elettronica", "identity card"]),
+        words: ContextWords::new(&["carta", "identit", "documento", "elettronica", "identity card"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -132,7 +162,7 @@ static OTHERS: &[IdRule] = &[
         bare: 45,
         grouped: 0,
         named: 95,
-        words: ContextWords(&["pesel"]),
+        words: ContextWords::new(&["pesel"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -146,7 +176,7 @@ static OTHERS: &[IdRule] = &[
         bare: 0,
         grouped: 90,
         named: 95,
-        words: ContextWords(&["hetu", "henkilö", "personal identity"]),
+        words: ContextWords::new(&["hetu", "henkilö", "personal identity"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -160,7 +190,7 @@ static OTHERS: &[IdRule] = &[
         bare: 90,
         grouped: 0,
         named: 95,
-        words: ContextWords(&["hetu", "henkilö", "personal identity"]),
+        words: ContextWords::new(&["hetu", "henkilö", "personal identity"]),
     },
     swedish_person("9999999999", &[&[6, 4]]),
     swedish_person("999999999999", &[&[8, 4]]),
@@ -176,7 +206,7 @@ static OTHERS: &[IdRule] = &[
         bare: 20,
         grouped: 55,
         named: 90,
-        words: ContextWords(&["organisation", "orgn", "org.", "company", "företag"]),
+        words: ContextWords::new(&["organisation", "orgn", "org.", "company", "företag"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -190,7 +220,7 @@ static OTHERS: &[IdRule] = &[
         bare: 60,
         grouped: 92,
         named: 95,
-        words: ContextWords(&[
+        words: ContextWords::new(&[
             "insee",
             "nir",
             "sécurité sociale",
@@ -213,7 +243,7 @@ static OTHERS: &[IdRule] = &[
         bare: 15,
         grouped: 25,
         named: 90,
-        words: ContextWords(&["bsn", "burgerservice", "sofinummer"]),
+        words: ContextWords::new(&["bsn", "burgerservice", "sofinummer"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -227,7 +257,7 @@ static OTHERS: &[IdRule] = &[
         bare: 50,
         grouped: 92,
         named: 95,
-        words: ContextWords(&[
+        words: ContextWords::new(&[
             "rijksregister",
             "registre national",
             "national number",

@@ -18,7 +18,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 40,
         grouped: 75,
         named: 95,
-        words: ContextWords(&["abn", "australian business", "business number"]),
+        words: ContextWords::new(&["abn", "australian business", "business number"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -32,7 +32,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 15,
         grouped: 40,
         named: 90,
-        words: ContextWords(&["acn", "australian company", "company number"]),
+        words: ContextWords::new(&["acn", "australian company", "company number"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -48,7 +48,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 18,
         grouped: 45,
         named: 95,
-        words: ContextWords(&["tfn", "tax file"]),
+        words: ContextWords::new(&["tfn", "tax file"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -62,7 +62,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 25,
         grouped: 80,
         named: 95,
-        words: ContextWords(&["medicare"]),
+        words: ContextWords::new(&["medicare"]),
     },
 ];
 

@@ -46,7 +46,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 90,
         grouped: 92,
         named: 95,
-        words: ContextWords(&[
+        words: ContextWords::new(&[
             "rvnr",
             "sozialversicherung",
             "rentenversicherung",
@@ -66,7 +66,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 45,
         grouped: 0,
         named: 95,
-        words: ContextWords(&["kvnr", "krankenversicher", "versichertennummer", "krankenkasse"]),
+        words: ContextWords::new(&["kvnr", "krankenversicher", "versichertennummer", "krankenkasse"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -108,7 +108,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 35,
         grouped: 0,
         named: 85,
-        words: ContextWords(&["führerschein", "fuehrerschein", "fahrerlaubnis", "driv"]),
+        words: ContextWords::new(&["führerschein", "fuehrerschein", "fahrerlaubnis", "driv"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -122,11 +122,11 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 75,
         grouped: 75,
         named: 95,
-        words: ContextWords(&["ust", "umsatzsteuer", "vat", "mwst"]),
+        words: ContextWords::new(&["ust", "umsatzsteuer", "vat", "mwst"]),
     },
 ];
 
-const TAX_WORDS: ContextWords = ContextWords(&[
+const TAX_WORDS: ContextWords = ContextWords::new(&[
     "steuer",
     "idnr",
     "tin",
@@ -134,7 +134,7 @@ const TAX_WORDS: ContextWords = ContextWords(&[
     "identifikationsnummer",
     "steuerid",
 ]);
-const DOCUMENT_WORDS: ContextWords = ContextWords(&[
+const DOCUMENT_WORDS: ContextWords = ContextWords::new(&[
     "personalausweis",
     "ausweis",
     "reisepass",

@@ -18,7 +18,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 25,
         grouped: 45,
         named: 95,
-        words: ContextWords(&["nhs", "national health", "health service", "patient"]),
+        words: ContextWords::new(&["nhs", "national health", "health service", "patient"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -32,7 +32,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 75,
         grouped: 85,
         named: 95,
-        words: ContextWords(&["nino", "national insurance", "ni number", "insurance number"]),
+        words: ContextWords::new(&["nino", "national insurance", "ni number", "insurance number"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -46,7 +46,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 80,
         grouped: 0,
         named: 95,
-        words: ContextWords(&["driv", "licen"]),
+        words: ContextWords::new(&["driv", "licen"]),
     },
     postcode("A99AA", &[&[2, 3]]),
     postcode("A999AA", &[&[3, 3]]),
@@ -77,7 +77,7 @@ const fn postcode(shape: &'static str, groupings: &'static [&'static [usize]]) -
         bare: 15,
         grouped: 45,
         named: 75,
-        words: ContextWords(&["postcode", "post code", "postal", "address", "zip"]),
+        words: ContextWords::new(&["postcode", "post code", "postal", "address", "zip"]),
     }
 }
 
@@ -98,7 +98,7 @@ const fn plate(
         bare: 15,
         grouped: 35,
         named: 75,
-        words: ContextWords(&[
+        words: ContextWords::new(&[
             "vehicle",
             "registration",
             "reg ",
