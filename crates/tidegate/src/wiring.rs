@@ -8,9 +8,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use tidegate_core::Moment;
-use tidegate_engine::{Engine, Policy, PolicyVersion};
+use tidegate_engine::{Engine, Parts, Provenance, last_policy};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Server, router};
+use tidegate_ledger::vault::{KeySource, Vault};
+use tidegate_ledger::{Ledger, OpenError, Options, PublicDigest, Reader};
 use tidegate_store::{Mirror, SqliteOptions, SqliteStore};
 
 use crate::config::Config;
@@ -23,24 +25,28 @@ const STATE_FILE: &str = "tidegate.db";
 pub(crate) struct Gateway {
     /// Where tokens are kept.
     pub(crate) store: Arc<SqliteStore>,
+    engine: Arc<Engine>,
     server: Server,
     routes: Router,
     drain: Duration,
 }
 
 impl Gateway {
-    /// Opens the state and takes the address.
+    /// Opens the state, takes the address, and records that the gateway starts.
     pub(crate) async fn open(config: &Config) -> Result<Self, Failure> {
         let store = open_store(&config.data_dir)?;
         let metrics = Arc::new(Metrics::new());
         let log = DecisionLog::open(&config.telemetry.decision_log)
             .map_err(|error| Failure::environment(format_args!("cannot open the decision log: {error}")))?;
         let telemetry = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
-        let engine = Arc::new(engine(config, Arc::clone(&store), telemetry)?);
-        let app = App::new(engine, store.clone(), metrics, config.limits.clone());
+        let (provenance, previous) = open_record(&config.data_dir)?;
+        let engine = Arc::new(engine(config, Arc::clone(&store), provenance, telemetry)?);
+        let app = App::new(Arc::clone(&engine), store.clone(), metrics, config.limits.clone());
         let server = Server::bind(config.listen).await.map_err(Failure::environment)?;
+        engine.started(previous).await.map_err(Failure::environment)?;
         Ok(Self {
             store,
+            engine,
             server,
             routes: router(app),
             drain: config.limits.drain,
@@ -52,10 +58,11 @@ impl Gateway {
         self.server.address()
     }
 
-    /// Serves until told to stop, then lets requests under way finish.
+    /// Serves until told to stop, lets requests under way finish, and records that it stopped in order.
     pub(crate) async fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), Failure> {
         let Self {
             server,
+            engine,
             routes,
             drain,
             ..
@@ -63,17 +70,20 @@ impl Gateway {
         server
             .serve(routes, stop, drain)
             .await
+            .map_err(Failure::environment)?;
+        engine
+            .stopped("asked to stop")
+            .await
             .map_err(Failure::environment)
     }
 }
 
-/// The engine on the state of a configuration, for a command that asks it directly.
-pub(crate) fn quiet_engine(config: &Config) -> Result<(Engine, Arc<SqliteStore>), Failure> {
-    let store = open_store(&config.data_dir)?;
+/// The engine on a state that no gateway is using, for a command that changes it on the record.
+pub(crate) fn lone_engine(config: &Config, store: Arc<SqliteStore>) -> Result<Engine, Failure> {
     let log = DecisionLog::open(&LogTarget::Off).map_err(Failure::environment)?;
     let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
-    let engine = engine(config, Arc::clone(&store), telemetry)?;
-    Ok((engine, store))
+    let (provenance, _) = open_record(&config.data_dir)?;
+    engine(config, store, provenance, telemetry)
 }
 
 /// The sessions and tokens of a data directory.
@@ -91,13 +101,42 @@ pub(crate) fn now() -> Moment {
     Moment(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-fn engine(config: &Config, store: Arc<SqliteStore>, telemetry: Arc<Telemetry>) -> Result<Engine, Failure> {
-    let policy = Policy {
-        control: config.tools.control.clone(),
-        version: PolicyVersion(config.policy_version.clone()),
-    };
+/// The record of a data directory with the evidence behind it, and the policy it last saw. One process writes to it
+/// at a time.
+fn open_record(data_dir: &Path) -> Result<(Provenance, Option<PublicDigest>), Failure> {
+    let shown = data_dir.display();
+    let failed =
+        |error: &dyn std::fmt::Display| Failure::environment(format_args!("record in {shown}: {error}"));
+    let directory = data_dir.join("ledger");
+    let ledger = Ledger::open(&directory, Options::new(&directory)).map_err(|error| match error {
+        OpenError::InUse => {
+            Failure::environment(format_args!("a gateway is running on the state in {shown}"))
+        }
+        error => failed(&error),
+    })?;
+    let reader = Reader::open(&directory).map_err(|error| failed(&error))?;
+    let key = KeySource::File(data_dir.join("vault.key"));
+    let vault =
+        Vault::open(&data_dir.join("vault.db"), key, SystemTime::now()).map_err(|error| failed(&error))?;
+    let previous = last_policy(&reader).map_err(|error| failed(&error))?;
+    Ok((Provenance::new(ledger, reader, vault), previous))
+}
+
+fn engine(
+    config: &Config,
+    store: Arc<SqliteStore>,
+    provenance: Provenance,
+    observer: Arc<Telemetry>,
+) -> Result<Engine, Failure> {
     let mirror = config.private_data_dir.as_ref().map(Mirror::new).transpose();
     let mirror =
         mirror.map_err(|error| Failure::environment(format_args!("cannot use private_data_dir: {error}")))?;
-    Ok(Engine::new(store, policy, mirror, telemetry))
+    let policy = config.policy.clone();
+    Ok(Engine::new(Parts {
+        store,
+        policy,
+        mirror,
+        provenance,
+        observer,
+    }))
 }

@@ -106,7 +106,15 @@ fn help_and_completions_know_every_command() {
     let help = tidegate(&place, &["--help"]);
     assert_eq!(help.code, 0);
     let bash = tidegate(&place, &["completions", "bash"]).stdout;
-    for command in ["serve", "demo", "init", "check", "token", "session", "completions"] {
+    for command in [
+        "serve",
+        "demo",
+        "init",
+        "check",
+        "token",
+        "session",
+        "completions",
+    ] {
         assert!(
             help.stdout.contains(&format!("\n  {command} ")),
             "{command} in {}",

@@ -16,17 +16,34 @@ pub(super) fn every_dependency_is_explained(files: &[File]) -> Vec<Complaint> {
     let document = files.iter().find(|file| file.path == DOCUMENT);
     let explained = document.map(|file| sections(&file.text)).unwrap_or_default();
     let mut complaints = Vec::new();
-    let manifests = files.iter().filter(|file| file.path.ends_with("/Cargo.toml") && !file.path.starts_with("fuzz/"));
+    let manifests = files
+        .iter()
+        .filter(|file| file.path.ends_with("/Cargo.toml") && !file.path.starts_with("fuzz/"));
     for file in manifests {
-        let mut complain = |message: String| complaints.push(Complaint { path: file.path.clone(), line: 1, message });
+        let mut complain = |message: String| {
+            complaints.push(Complaint {
+                path: file.path.clone(),
+                line: 1,
+                message,
+            })
+        };
         let Some((package, dependencies)) = direct_dependencies(&file.text) else {
             complain("is no manifest of a package".into());
             continue;
         };
         let about = |heading: &str| heading == SHARED || heading == package;
-        let known: Vec<_> = explained.iter().filter(|(heading, _)| about(heading)).flat_map(|(_, words)| words).collect();
-        for dependency in dependencies.iter().filter(|name| !known.contains(&&name.as_str())) {
-            complain(format!("{dependency} is not explained in the section {package} of {DOCUMENT}"));
+        let known: Vec<_> = explained
+            .iter()
+            .filter(|(heading, _)| about(heading))
+            .flat_map(|(_, words)| words)
+            .collect();
+        for dependency in dependencies
+            .iter()
+            .filter(|name| !known.contains(&&name.as_str()))
+        {
+            complain(format!(
+                "{dependency} is not explained in the section {package} of {DOCUMENT}"
+            ));
         }
     }
     complaints
@@ -95,7 +112,8 @@ mod tests {
     fn unexplained_dependencies_are_found() {
         let manifest = "[package]\nname = \"p\"\n[dependencies]\na.workspace = true\nb = \"1\"\ntidegate-core.workspace = true\n\
                         [dev-dependencies]\nc = { version = \"1\" }\n[target.'cfg(unix)'.dependencies]\nd = \"1\"\n";
-        let document = "# Why\n## Everywhere\n- c: tests\n## p\n- `a` (`std`), b: both\n## other\n- d: not here\n";
+        let document =
+            "# Why\n## Everywhere\n- c: tests\n## p\n- `a` (`std`), b: both\n## other\n- d: not here\n";
         let file = |path: &str, text: &str| File {
             path: path.into(),
             text: text.into(),

@@ -32,8 +32,8 @@ impl Check {
         let Some(config) = config else {
             return Err(Failure::usage(summary));
         };
-        let (tools, servers) = (config.tools.control.iter().count(), config.servers.len());
-        let version = &config.policy_version;
+        let (tools, servers) = (config.policy.control.iter().count(), config.servers.len());
+        let version = &config.policy.version;
         answer(format_args!(
             "{summary}; tools: {tools}, servers: {servers}, policy version: {version}"
         ))

@@ -60,8 +60,8 @@ async fn serve(config: &Config) -> Result<(), Failure> {
 }
 
 fn introduce(config: &Config) {
-    let tools = config.tools.control.iter().count();
-    let version = &config.policy_version;
+    let tools = config.policy.control.iter().count();
+    let version = &config.policy.version;
     note(painted(
         FAINT,
         format_args!(

@@ -1,27 +1,32 @@
 //! `tidegate session`: what a session has seen, and starting it anew.
 
+use std::sync::Arc;
+
 use clap::{Args, Subcommand};
-use tidegate_core::{Ident, Kind, Name, Role};
-use tidegate_engine::{AccessError, Caller, ContextView, ResetError};
+use tidegate_core::{Ident, Kind, Name, Role, closed_by_context};
+use tidegate_engine::access::reach;
+use tidegate_engine::{AccessError, Act, Caller, Policy, Reach, ResetError};
 use tidegate_gateway::digest;
-use tidegate_store::{SessionStore, SqliteStore, TokenStore};
+use tidegate_store::{Session as Stored, SessionStore, SqliteStore, TokenStore};
+use url::Url;
 
 use crate::commands::{answer_now, moment};
 use crate::failure::Failure;
 use crate::source::Places;
 use crate::terminal::{answer, note};
-use crate::wiring::quiet_engine;
+use crate::wiring::{lone_engine, open_store};
 
 /// Look at sessions, and start one anew
 ///
-/// Works on the data directory, whether or not a gateway is running on it; a running one sees a reset at once. Whoever
-/// can write the data directory counts as an administrator, unless a token says who is asking.
+/// Works on the data directory. Whoever can read it counts as an administrator, unless a token says who is asking. While a
+/// gateway is running on it, a reset has to go through that gateway, which keeps the record.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   tidegate session show                      every session and its label
   tidegate session show sess_1234            how one got there, and what is closed to it
-  tidegate session reset sess_1234 --reason \"wrong document was loaded, context discarded\"")]
+  tidegate session reset sess_1234 --reason \"wrong document was loaded, context discarded\"
+  TIDEGATE_TOKEN=... tidegate session reset sess_1234 --reason \"...\" --gateway http://127.0.0.1:7413")]
 pub(crate) struct Session {
     #[command(subcommand)]
     verb: Verb,
@@ -45,6 +50,9 @@ enum Verb {
         /// Why
         #[arg(long, value_name = "TEXT")]
         reason: String,
+        /// The running gateway to send it to, with an administrator's token
+        #[arg(long, value_name = "URL", requires = "token")]
+        gateway: Option<Url>,
         #[command(flatten)]
         asking: Asking,
     },
@@ -62,28 +70,18 @@ struct Asking {
 impl Session {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self.verb {
-            Verb::Show { id: Some(id), asking } => {
-                let (engine, store) = quiet_engine(&asking.places.load(None)?)?;
-                let view = answer_now(async {
-                    let caller = asking.caller(&store).await?;
-                    engine.context(&caller, &id).await.map_err(refused)
-                })??;
-                show(&view)
-            }
+            Verb::Show { id: Some(id), asking } => answer_now(show_one(&asking, &id))?,
             Verb::Show { id: None, asking } => answer_now(list(&asking))?,
-            Verb::Reset { id, reason, asking } => {
-                let (engine, store) = quiet_engine(&asking.places.load(None)?)?;
-                answer_now(async {
-                    let caller = asking.caller(&store).await?;
-                    engine
-                        .reset(&caller, &id, &reason)
-                        .await
-                        .map_err(|error| match error {
-                            ResetError::Access(error) => refused(error),
-                            ResetError::Reason => Failure::usage(error),
-                            ResetError::Mirror(error) => Failure::environment(error),
-                        })
-                })??;
+            Verb::Reset {
+                id,
+                reason,
+                gateway,
+                asking,
+            } => {
+                match (gateway, &asking.token) {
+                    (Some(gateway), Some(token)) => answer_now(send_reset(&gateway, token, &id, &reason))??,
+                    _ => answer_now(reset(&asking, &id, &reason))??,
+                }
                 note(format_args!("session {id} starts anew"));
                 Ok(())
             }
@@ -97,6 +95,7 @@ impl Asking {
         let Some(token) = &self.token else {
             let principal = Ident::parse("local-administrator").map_err(Failure::environment)?;
             return Ok(Caller {
+                token_id: principal.clone(),
                 principal,
                 agent: None,
                 role: Role::Admin,
@@ -112,19 +111,32 @@ impl Asking {
             principal: record.principal.clone(),
             agent: record.agent.clone(),
             role: record.role,
+            token_id: record.id.clone(),
         })
     }
 }
 
-fn refused(error: AccessError) -> Failure {
-    match error {
-        AccessError::NoSession | AccessError::Forbidden { .. } => Failure::no(error),
-        AccessError::Store(error) => Failure::environment(error),
+/// The same table that decides over HTTP.
+fn may_look(caller: &Caller, session: &Stored) -> bool {
+    match reach(caller.role, Act::Look) {
+        Reach::Nothing => false,
+        Reach::Own => caller.owns(&session.user, &session.agent),
+        Reach::All => true,
     }
 }
 
+async fn show_one(asking: &Asking, id: &Ident) -> Result<(), Failure> {
+    let config = asking.places.load(None)?;
+    let store = open_store(&config.data_dir)?;
+    let caller = asking.caller(&store).await?;
+    let session = store.current(id).await.map_err(Failure::environment)?;
+    let session = session.filter(|session| may_look(&caller, session));
+    let session = session.ok_or_else(|| Failure::no(AccessError::NoSession))?;
+    show(&session, &config.policy)
+}
+
 async fn list(asking: &Asking) -> Result<(), Failure> {
-    let (engine, store) = quiet_engine(&asking.places.load(None)?)?;
+    let store = open_store(&asking.places.data_dir()?)?;
     let caller = asking.caller(&store).await?;
     answer(format_args!(
         "{:<40} {:<20} {:<20} {:<13} HALTED",
@@ -138,24 +150,24 @@ async fn list(asking: &Asking) -> Result<(), Failure> {
             .map_err(Failure::environment)?;
         let Some(last) = page.last() else { return Ok(()) };
         after = Some(last.id.clone());
-        for session in page {
-            // Asked one by one, so that a token sees here what it sees over HTTP.
-            let Ok(view) = engine.context(&caller, &session.id).await else {
-                continue;
-            };
-            let context = &view.session.context;
+        for session in page.iter().filter(|session| may_look(&caller, session)) {
+            let Stored {
+                id,
+                user,
+                agent,
+                context,
+                ..
+            } = &**session;
             let halted = if context.halted().is_some() { "yes" } else { "no" };
-            let (user, agent, label) = (&session.user, &session.agent, context.label().class());
+            let label = context.label().class();
             answer(format_args!(
-                "{:<40} {user:<20} {agent:<20} {label:<13} {halted}",
-                session.id
+                "{id:<40} {user:<20} {agent:<20} {label:<13} {halted}"
             ))?;
         }
     }
 }
 
-fn show(view: &ContextView) -> Result<(), Failure> {
-    let session = &view.session;
+fn show(session: &Stored, policy: &Policy) -> Result<(), Failure> {
     let context = &session.context;
     let line = |name: &str, value: &dyn std::fmt::Display| answer(format_args!("{name:<14} {value}"));
     line("session", &session.id)?;
@@ -180,10 +192,8 @@ fn show(view: &ContextView) -> Result<(), Failure> {
             &format_args!("{} by content from {}", moment(halt.at), halt.source),
         )?;
     }
-    line(
-        "blocked tools",
-        &listed(view.blocked_tools.iter().map(Name::as_str)),
-    )
+    let closed = closed_by_context(&policy.control, context).map(|tool| &tool.name);
+    line("blocked tools", &listed(closed.map(Name::as_str)))
 }
 
 fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -192,5 +202,53 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
         "none".into()
     } else {
         names.join(", ")
+    }
+}
+
+async fn reset(asking: &Asking, id: &Ident, reason: &str) -> Result<(), Failure> {
+    let config = asking.places.load(None)?;
+    let store = open_store(&config.data_dir)?;
+    let caller = asking.caller(&store).await?;
+    let engine = lone_engine(&config, Arc::clone(&store))?;
+    match engine.reset(&caller, id, reason).await {
+        Ok(_) => Ok(()),
+        Err(ResetError::Reason) => Err(Failure::usage(ResetError::Reason)),
+        Err(ResetError::Access(error @ (AccessError::NoSession | AccessError::Forbidden { .. }))) => {
+            Err(Failure::no(error))
+        }
+        Err(error) => Err(Failure::environment(error)),
+    }
+}
+
+async fn send_reset(gateway: &Url, token: &str, id: &Ident, reason: &str) -> Result<(), Failure> {
+    let path = format!("v1/session/{id}/reset");
+    let url = gateway.join(&path).map_err(Failure::usage)?;
+    // Errors of the client name the address; the token is in no part of them.
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .build()
+        .map_err(Failure::environment)?;
+    let body = serde_json::json!({ "reason": reason });
+    let answer = client
+        .post(url)
+        .bearer_auth(token.trim())
+        .json(&body)
+        .send()
+        .await
+        .map_err(Failure::environment)?;
+    if answer.status().is_success() {
+        return Ok(());
+    }
+    let status = answer.status();
+    let problem: serde_json::Value = answer.json().await.unwrap_or_default();
+    let detail = problem
+        .get("detail")
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or("no reason was given");
+    let message = format!("the gateway refused ({status}): {detail}");
+    if status.is_server_error() {
+        Err(Failure::environment(message))
+    } else {
+        Err(Failure::no(message))
     }
 }

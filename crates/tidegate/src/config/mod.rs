@@ -12,12 +12,12 @@ mod telemetry;
 #[cfg(test)]
 mod tests;
 mod tools;
-mod version;
 mod walk;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use tidegate_engine::Policy;
 use tidegate_gateway::Limits;
 use tidegate_gateway::telemetry::LogTarget;
 use tidegate_store::{Misplaced, refuse_inside};
@@ -27,7 +27,7 @@ pub(crate) use detect::Detect;
 pub(crate) use problem::{Problem, Severity};
 pub(crate) use servers::Server;
 pub(crate) use telemetry::Telemetry;
-pub(crate) use tools::Tools;
+pub(crate) use tools::ToolFields;
 
 use problem::Report;
 use walk::{At, Section};
@@ -51,10 +51,24 @@ pub(crate) struct Config {
     /// Where sessions are mirrored for other programs.
     pub(crate) private_data_dir: Option<PathBuf>,
     /// What is known of the tools.
-    pub(crate) tools: Tools,
-    /// A name for the policy that changes when the policy does.
-    pub(crate) policy_version: String,
+    pub(crate) policy: Policy,
+    /// The classes of the parts of tools' results.
+    #[cfg_attr(
+        not(test),
+        expect(
+            dead_code,
+            reason = "until results are split by field, they count as a whole, which is stricter"
+        )
+    )]
+    pub(crate) fields: Vec<ToolFields>,
     /// What detection is told.
+    #[cfg_attr(
+        not(test),
+        expect(
+            dead_code,
+            reason = "checked with a warning that detection does not act on it yet"
+        )
+    )]
     pub(crate) detect: Detect,
     /// The bounds of the gateway.
     pub(crate) limits: Limits,
@@ -122,8 +136,8 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         listen,
         data_dir: data_dir?,
         private_data_dir,
-        policy_version: version::policy_version(&tools, &detect),
-        tools,
+        policy: Policy::new(tools.control),
+        fields: tools.fields,
         detect,
         limits,
         telemetry,
@@ -230,6 +244,9 @@ impl<'a> Places<'a> {
     }
 
     fn refuse_inside(&self, workspaces: &[PathBuf], report: &Report<'_>) {
+        if workspaces.is_empty() {
+            return;
+        }
         for (name, place, offset) in &self.state {
             let message = match refuse_inside(place, workspaces) {
                 Ok(()) => continue,

@@ -16,11 +16,20 @@ pub(super) const CLASSES: [&str; 6] = [
 
 /// Every declared tool: what the rules know of it, and the classes of its fields.
 #[derive(Clone, Debug)]
-pub(crate) struct Tools {
+pub(super) struct Tools {
     /// What the rules know.
-    pub(crate) control: ControlList,
-    /// The declared fields of each tool that has some, in the order of the control list.
-    pub(crate) fields: Vec<(Name, Vec<Field>)>,
+    pub(super) control: ControlList,
+    /// The tools whose fields are declared, in the order of the control list.
+    pub(super) fields: Vec<ToolFields>,
+}
+
+/// The declared fields of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ToolFields {
+    /// The tool.
+    pub(crate) tool: Name,
+    /// Its fields.
+    pub(crate) fields: Vec<Field>,
 }
 
 /// The class of one part of a tool's result. Until results are split by field, the entire result counts at what the tool
@@ -51,7 +60,10 @@ pub(super) fn read(root: &mut Section<'_, '_>) -> Option<Tools> {
         let tool = read_tool(name.clone(), &mut section);
         let parts = read_fields(&tool, &mut section);
         if !parts.is_empty() {
-            fields.push((name, parts));
+            fields.push(ToolFields {
+                tool: name,
+                fields: parts,
+            });
         }
         declared.push(tool);
     }

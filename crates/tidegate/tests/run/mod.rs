@@ -4,23 +4,23 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 /// A directory that goes away with the test.
-pub struct Place(tempfile::TempDir);
+pub(crate) struct Place(tempfile::TempDir);
 
 impl Place {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    pub fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         std::fs::write(self.path(name), text).unwrap();
     }
 
     /// The binary, in this directory, knowing nothing of the user's own settings.
-    pub fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
         command.args(args).current_dir(self.0.path());
         command.env_clear().env("HOME", self.0.path().join("home"));
@@ -29,10 +29,10 @@ impl Place {
 }
 
 /// What a finished run left.
-pub struct Ran {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl From<Output> for Ran {
@@ -46,6 +46,6 @@ impl From<Output> for Ran {
 }
 
 /// Runs the binary to its end.
-pub fn tidegate(place: &Place, args: &[&str]) -> Ran {
+pub(crate) fn tidegate(place: &Place, args: &[&str]) -> Ran {
     place.command(args).output().unwrap().into()
 }
