@@ -13,9 +13,11 @@ const FEW_BYTES: usize = 256 << 10;
 
 /// Whether every record of these frames has its hash. If not, the walk finds out which is the first.
 pub(super) fn all_hold(frames: &[(usize, Frame<'_>)]) -> bool {
-    let threads = std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(MAX_THREADS);
+    let bytes: usize = frames.iter().map(|(_, frame)| frame.len()).sum();
+    let threads = match std::thread::available_parallelism() {
+        Ok(threads) if bytes > FEW_BYTES => usize::from(threads).min(MAX_THREADS),
+        Ok(_) | Err(_) => 1,
+    };
     let (next, hold) = (AtomicUsize::new(0), AtomicBool::new(true));
     let work = || {
         while let Some((_, frame)) = frames.get(next.fetch_add(1, Ordering::Relaxed)) {
