@@ -141,11 +141,10 @@ pub(crate) fn climb(leaf: &Hash, index: u64, size: u64, path: &[Hash]) -> Option
 }
 
 fn join(left: &Hash, right: &Hash) -> Hash {
-    let mut hasher = Sha256::new();
-    hasher.update([NODE]);
-    hasher.update(left);
-    hasher.update(right);
-    hasher.finalize().into()
+    let mut node = [NODE; 65];
+    node[1..33].copy_from_slice(left);
+    node[33..].copy_from_slice(right);
+    Sha256::digest(node).into()
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ fn events(ledger: &Ledger, pointer: EvidencePointer) -> Vec<Event> {
         .into(),
         SessionOpened {
             user: name("ann"),
-            agent: name("claude-code"),
+            agent: name("desk-agent"),
             principal: name("ann@example.org"),
         }
         .into(),

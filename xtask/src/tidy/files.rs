@@ -4,7 +4,15 @@ use std::io;
 use std::path::Path;
 
 /// Directories that are made, not written.
-const MADE: [&str; 5] = [".git", "target", "node_modules", "__pycache__", ".venv"];
+const MADE: [&str; 7] = [
+    ".git",
+    "target",
+    "node_modules",
+    "__pycache__",
+    ".venv",
+    "corpus",
+    "artifacts",
+];
 
 /// One text file.
 pub(super) struct File {

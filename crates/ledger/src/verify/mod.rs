@@ -5,6 +5,7 @@
 //! hash of every chain in memory: about 150 bytes for each session in the ledger.
 
 mod bad;
+mod hashes;
 mod walk;
 
 use std::collections::BTreeSet;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::Report;
 use super::bad::{FirstBad, What};
+use super::{Report, hashes};
 use crate::bytes::Bytes;
 use crate::checkpoint::{self, PublicKey, SignedCheckpoint};
 use crate::record::{Hash, NO_HASH, RecordView};
@@ -52,28 +52,25 @@ impl Walk {
 
     pub(super) fn segment(&mut self, number: u64, bytes: &[u8], last: bool) -> Result<(), FirstBad> {
         let header = self.header(number, bytes)?;
-        let mut position = Header::LEN;
-        loop {
-            match segment::at(bytes, position) {
-                At::Frame(frame) => {
-                    self.frame(number, position, &header, &frame, bytes)?;
-                    position += frame.len();
-                }
-                At::End | At::Broken if position == Header::LEN => {
-                    return Err(FirstBad::at(number, position, What::FrameChanged));
-                }
-                At::End if last || position == bytes.len() => break,
-                // Nothing is ever written behind a closing checkpoint.
-                At::Broken if self.ends_with_checkpoint && self.is_closing() => {
-                    return Err(FirstBad::at(number, position, What::WrongLength));
-                }
-                At::Broken if last && !segment::whole_frame_after(bytes, position) => {
-                    self.unfinished = (bytes.len() - position) as u64;
-                    break;
-                }
-                At::End => return Err(FirstBad::at(number, position, What::WrongLength)),
-                At::Broken => return Err(self.name_broken(number, position, bytes)),
+        let (frames, position) = whole_frames(bytes);
+        let hashed = hashes::all_hold(&frames);
+        for (position, frame) in &frames {
+            self.frame(number, *position, &header, frame, bytes, hashed)?;
+        }
+        match segment::at(bytes, position) {
+            At::End | At::Broken | At::Frame(_) if frames.is_empty() => {
+                return Err(FirstBad::at(number, position, What::FrameChanged));
             }
+            At::End if last || position == bytes.len() => {}
+            At::End | At::Frame(_) => return Err(FirstBad::at(number, position, What::WrongLength)),
+            // Nothing is ever written behind a closing checkpoint.
+            At::Broken if self.ends_with_checkpoint && self.is_closing() => {
+                return Err(FirstBad::at(number, position, What::WrongLength));
+            }
+            At::Broken if last && !segment::whole_frame_after(bytes, position) => {
+                self.unfinished = (bytes.len() - position) as u64;
+            }
+            At::Broken => return Err(self.name_broken(number, position, bytes)),
         }
         self.bytes += bytes.len() as u64;
         self.end = (number, position);
@@ -145,6 +142,7 @@ impl Walk {
         header: &Header,
         frame: &Frame<'_>,
         segment: &[u8],
+        hashed: bool,
     ) -> Result<(), FirstBad> {
         match frame.kind {
             FrameKind::Checkpoint => self.checkpoint(number, position, header, frame),
@@ -153,7 +151,7 @@ impl Walk {
             }
             FrameKind::Records => {
                 self.ends_with_checkpoint = false;
-                self.records(number, position, frame, segment)
+                self.records(number, position, frame, segment, hashed)
             }
         }
     }
@@ -164,6 +162,7 @@ impl Walk {
         position: usize,
         frame: &Frame<'_>,
         segment: &[u8],
+        hashed: bool,
     ) -> Result<(), FirstBad> {
         let mut rest = Bytes::new(frame.payload);
         let mut at = position + FRAME_HEADER_LEN;
@@ -171,7 +170,7 @@ impl Walk {
             let index = self.tree.size();
             let bad = |what| FirstBad::at(number, at, what).record(index);
             let record = RecordView::take(&mut rest).ok_or_else(|| bad(What::Changed))?;
-            if !record.hash_holds() {
+            if !hashed && !record.hash_holds() {
                 return Err(bad(What::Changed).named(&record));
             }
             if record.index != index {
@@ -276,6 +275,16 @@ impl Walk {
         }
         FirstBad::at(number, position, What::FrameChanged).record(self.tree.size())
     }
+}
+
+/// The frames from the front of a segment on, with where they lie, and where the first thing begins that is none.
+fn whole_frames(bytes: &[u8]) -> (Vec<(usize, Frame<'_>)>, usize) {
+    let (mut frames, mut position) = (Vec::new(), Header::LEN);
+    while let At::Frame(frame) = segment::at(bytes, position) {
+        frames.push((position, frame));
+        position += frame.len();
+    }
+    (frames, position)
 }
 
 /// A whole record stands where another should: is that one further behind, or gone?
