@@ -119,6 +119,13 @@ fn events(ledger: &Ledger, pointer: EvidencePointer) -> Vec<Event> {
             policy_digest: PublicDigest::of(b"policy"),
         }
         .into(),
+        ExitUsed {
+            run_id: name("run-1"),
+            exit: name("docs-samples"),
+            rule: name("email"),
+            tool: name("search_docs"),
+        }
+        .into(),
         GatewayStopped {
             cause: name("SIGTERM"),
         }
