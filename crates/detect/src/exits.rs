@@ -1,0 +1,229 @@
+//! Narrow exits for false positives.
+//!
+//! An exit lets one kind of finding pass, named by tool, rule or value, never all of them. It is a pure function over
+//! findings, and says which exit let which finding through, so that its use can be put on the record.
+
+use std::ops::Range;
+
+use crate::{Finding, FindingKind, RuleId};
+
+/// One exit. Every condition that is given must hold, and at least one must be given besides the tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// The name it is audited by.
+    pub name: String,
+    /// Only in texts from or to this tool.
+    pub tool: Option<String>,
+    /// Only findings of this rule.
+    pub rule: Option<RuleId>,
+    /// Only this value, by its digest.
+    pub value: Option<ValueDigest>,
+}
+
+/// A digest that stands for a value in configuration, which must not hold the value itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ValueDigest(blake3::Hash);
+
+impl ValueDigest {
+    /// The digest of a value under the installation's key.
+    #[must_use]
+    pub fn of(key: &[u8; 32], value: &[u8]) -> Self {
+        Self(blake3::keyed_hash(key, value))
+    }
+
+    /// Reads a digest from its 64 hexadecimal digits.
+    #[must_use]
+    pub fn from_hex(text: &str) -> Option<Self> {
+        blake3::Hash::from_hex(text).ok().map(Self)
+    }
+
+    /// The digest in hexadecimal digits.
+    #[must_use]
+    pub fn to_hex(self) -> String {
+        self.0.to_hex().to_string()
+    }
+}
+
+impl std::fmt::Debug for ValueDigest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.to_hex())
+    }
+}
+
+/// The exits of an installation.
+#[derive(Clone, Debug)]
+pub struct Exits {
+    exits: Vec<Exit>,
+    key: [u8; 32],
+}
+
+/// Why an exit cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadExit {
+    /// It has no name to be audited by.
+    #[error("an exit needs a name")]
+    Unnamed,
+    /// It would let everything pass.
+    #[error("exit `{0}` is too wide: it needs a rule or a value")]
+    TooWide(String),
+    /// Two exits cannot be told apart in the record.
+    #[error("exit `{0}` is named twice")]
+    NamedTwice(String),
+}
+
+/// What is left after the exits, and what they let pass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exited {
+    /// Findings that no exit covers.
+    pub kept: Vec<Finding>,
+    /// Findings that an exit covers, each with the exit's name.
+    pub let_through: Vec<(String, Finding)>,
+}
+
+impl Exits {
+    /// Checks exits. The key is the one that value digests were made with.
+    ///
+    /// # Errors
+    /// When one has no name, shares its name, or names neither a rule nor a value.
+    pub fn new(exits: Vec<Exit>, key: [u8; 32]) -> Result<Self, BadExit> {
+        for (index, exit) in exits.iter().enumerate() {
+            if exit.name.is_empty() {
+                return Err(BadExit::Unnamed);
+            }
+            if exit.rule.is_none() && exit.value.is_none() {
+                return Err(BadExit::TooWide(exit.name.clone()));
+            }
+            if exits.iter().take(index).any(|earlier| earlier.name == exit.name) {
+                return Err(BadExit::NamedTwice(exit.name.clone()));
+            }
+        }
+        Ok(Self { exits, key })
+    }
+
+    /// Splits findings of a text by the first exit that covers each. Injections have no exit here: they are
+    /// decided by a person, one at a time.
+    #[must_use]
+    pub fn apply(&self, text: &[u8], tool: &str, findings: Vec<Finding>) -> Exited {
+        let mut exited = Exited {
+            kept: Vec::new(),
+            let_through: Vec::new(),
+        };
+        for finding in findings {
+            match self
+                .exits
+                .iter()
+                .find(|exit| self.covers(exit, text, tool, &finding))
+            {
+                Some(exit) => exited.let_through.push((exit.name.clone(), finding)),
+                None => exited.kept.push(finding),
+            }
+        }
+        exited
+    }
+
+    fn covers(&self, exit: &Exit, text: &[u8], tool: &str, finding: &Finding) -> bool {
+        finding.kind != FindingKind::Injection
+            && exit.tool.as_deref().is_none_or(|wanted| wanted == tool)
+            && exit.rule.as_ref().is_none_or(|wanted| *wanted == finding.rule)
+            && exit
+                .value
+                .is_none_or(|wanted| self.is_value(wanted, text, &finding.span))
+    }
+
+    fn is_value(&self, wanted: ValueDigest, text: &[u8], span: &Range<usize>) -> bool {
+        text.get(span.clone())
+            .is_some_and(|value| ValueDigest::of(&self.key, value) == wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Confidence;
+    use tidegate_core::Class;
+
+    const KEY: [u8; 32] = [7; 32];
+    const TEXT: &[u8] = b"a@example.com b@example.com";
+
+    fn finding(rule: &'static str, kind: FindingKind, span: Range<usize>) -> Finding {
+        Finding {
+            rule: RuleId::built_in(rule),
+            kind,
+            class: Class::Pii,
+            span,
+            confidence: Confidence::CERTAIN,
+        }
+    }
+
+    fn exit(tool: Option<&str>, rule: Option<&'static str>, value: Option<&[u8]>) -> Exit {
+        Exit {
+            name: "support-inbox".into(),
+            tool: tool.map(Into::into),
+            rule: rule.map(RuleId::built_in),
+            value: value.map(|value| ValueDigest::of(&KEY, value)),
+        }
+    }
+
+    fn check(exit: Exit, tool: &str, expected: [bool; 2]) {
+        let findings = vec![
+            finding("email", FindingKind::Pii, 0..13),
+            finding("email", FindingKind::Pii, 14..27),
+        ];
+        let exited = Exits::new(vec![exit.clone()], KEY)
+            .unwrap()
+            .apply(TEXT, tool, findings);
+        let through: Vec<_> = exited
+            .let_through
+            .iter()
+            .map(|(_, finding)| finding.span.start)
+            .collect();
+        let wanted: Vec<_> = [0, 14]
+            .into_iter()
+            .zip(expected)
+            .filter(|(_, through)| *through)
+            .map(|(at, _)| at)
+            .collect();
+        assert_eq!(through, wanted, "{exit:?}");
+        assert_eq!(exited.kept.len(), 2 - wanted.len());
+    }
+
+    #[test]
+    fn every_given_condition_must_hold() {
+        check(exit(None, Some("email"), None), "mail", [true, true]);
+        check(exit(None, Some("phone"), None), "mail", [false, false]);
+        check(exit(Some("mail"), Some("email"), None), "web", [false, false]);
+        check(exit(None, None, Some(b"b@example.com")), "mail", [false, true]);
+        check(
+            exit(Some("mail"), Some("email"), Some(b"a@example.com")),
+            "mail",
+            [true, false],
+        );
+    }
+
+    #[test]
+    fn exits_that_are_refused() {
+        assert_eq!(
+            Exits::new(vec![exit(Some("mail"), None, None)], KEY).unwrap_err(),
+            BadExit::TooWide("support-inbox".into())
+        );
+        let twice = vec![exit(None, Some("email"), None), exit(None, Some("phone"), None)];
+        assert_eq!(
+            Exits::new(twice, KEY).unwrap_err(),
+            BadExit::NamedTwice("support-inbox".into())
+        );
+    }
+
+    #[test]
+    fn an_injection_has_no_exit() {
+        let findings = vec![finding("override", FindingKind::Injection, 0..5)];
+        let exits = Exits::new(vec![exit(None, Some("override"), None)], KEY).unwrap();
+        assert_eq!(exits.apply(TEXT, "mail", findings).kept.len(), 1);
+    }
+
+    #[test]
+    fn a_digest_reads_back() {
+        let digest = ValueDigest::of(&KEY, b"x");
+        assert_eq!(ValueDigest::from_hex(&digest.to_hex()), Some(digest));
+        assert_eq!(ValueDigest::from_hex("zz"), None);
+    }
+}

@@ -1,0 +1,243 @@
+//! Scans JSON without parsing it.
+//!
+//! Keys and values stand beside each other in the bytes, so a rule that looks back for words sees the field's name,
+//! and offsets need no translation. What hides a value are escapes (`\u0040`, `\n`, `\/`), and a document inside a
+//! string hides its own behind a second layer. So each layer of escapes is taken off and scanned, with a map back to
+//! the bytes that were given. A text without a backslash is scanned as it is.
+
+use std::ops::Range;
+
+use crate::scan::resolve::resolve;
+use crate::{Detector, Finding, Scan};
+
+/// Layers of strings inside strings that are looked into.
+const MAX_LAYERS: usize = 4;
+
+impl Detector {
+    /// Finds what [`Detector::scan`] finds, in a JSON text, through escapes and strings inside strings. Spans are in
+    /// the bytes given and never cut an escape.
+    #[must_use]
+    pub fn scan_json(&self, text: &[u8]) -> Scan {
+        if memchr::memchr(b'\\', text).is_none() {
+            return self.scan(text);
+        }
+        let mut raw = Vec::new();
+        let mut layers: Vec<Layer> = Vec::new();
+        for depth in 0..MAX_LAYERS {
+            let Some(layer) = Layer::under(layers.last().map_or(text, |layer| &layer.text)) else {
+                break;
+            };
+            layers.push(layer);
+            let Some(top) = layers.last() else { break };
+            raw.extend(
+                self.scan_unresolved(&top.text)
+                    .into_iter()
+                    .map(|finding| through(&layers, finding)),
+            );
+            // Only a quote behind a backslash can open a document inside a string.
+            let nested = memchr::memmem::find(&top.text, b"\\\"").is_some();
+            if !nested || depth + 1 == MAX_LAYERS {
+                break;
+            }
+        }
+        Scan {
+            findings: resolve(raw),
+        }
+    }
+}
+
+fn through(layers: &[Layer], mut finding: Finding) -> Finding {
+    for layer in layers.iter().rev() {
+        finding.span = layer.span_under(&finding.span);
+    }
+    finding
+}
+
+/// A text with one layer of escapes taken off.
+struct Layer {
+    text: Vec<u8>,
+    parts: Vec<Part>,
+}
+
+/// A run of bytes that stands for a run of bytes underneath.
+struct Part {
+    start: usize,
+    start_under: usize,
+    /// Whether it is one escape, which cannot be cut.
+    escape: bool,
+}
+
+impl Layer {
+    /// Takes one layer off; nothing if there is none.
+    fn under(under: &[u8]) -> Option<Self> {
+        let mut layer = Self {
+            text: Vec::with_capacity(under.len()),
+            parts: Vec::new(),
+        };
+        let mut at = 0;
+        for backslash in memchr::memchr_iter(b'\\', under) {
+            if backslash < at {
+                continue;
+            }
+            let Some((meaning, length)) = escape(under.get(backslash..)?) else {
+                continue;
+            };
+            layer.take_plain(under, at..backslash);
+            layer.parts.push(Part {
+                start: layer.text.len(),
+                start_under: backslash,
+                escape: true,
+            });
+            layer
+                .text
+                .extend_from_slice(meaning.encode_utf8(&mut [0; 4]).as_bytes());
+            at = backslash + length;
+        }
+        if at == 0 {
+            return None;
+        }
+        layer.take_plain(under, at..under.len());
+        // The end of the text is a place too.
+        layer.parts.push(Part {
+            start: layer.text.len(),
+            start_under: under.len(),
+            escape: false,
+        });
+        Some(layer)
+    }
+
+    fn take_plain(&mut self, under: &[u8], range: Range<usize>) {
+        self.parts.push(Part {
+            start: self.text.len(),
+            start_under: range.start,
+            escape: false,
+        });
+        self.text.extend_from_slice(under.get(range).unwrap_or_default());
+    }
+
+    /// The bytes underneath that a span stands for.
+    fn span_under(&self, span: &Range<usize>) -> Range<usize> {
+        let start = match self.part(span.start) {
+            Some((part, _)) if part.escape => part.start_under,
+            Some((part, _)) => part.start_under + (span.start - part.start),
+            None => span.start,
+        };
+        let end = match self.part(span.end) {
+            Some((part, next)) if part.escape && span.end > part.start => next,
+            Some((part, _)) => part.start_under + (span.end - part.start),
+            None => span.end,
+        };
+        start..end
+    }
+
+    /// The last part that starts at or before a place, and where the part after it starts underneath.
+    fn part(&self, at: usize) -> Option<(&Part, usize)> {
+        let after = self.parts.partition_point(|part| part.start <= at);
+        let part = self.parts.get(after.checked_sub(1)?)?;
+        let next = self
+            .parts
+            .get(after)
+            .map_or(part.start_under, |next| next.start_under);
+        Some((part, next))
+    }
+}
+
+/// What an escape means, and how long it is.
+fn escape(text: &[u8]) -> Option<(char, usize)> {
+    let simple = match text.get(1)? {
+        b'"' => '"',
+        b'\\' => '\\',
+        b'/' => '/',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => return unicode(text),
+        _ => return None,
+    };
+    Some((simple, 2))
+}
+
+fn unicode(text: &[u8]) -> Option<(char, usize)> {
+    let first = hex(text.get(2..6)?)?;
+    if !(0xd800..0xdc00).contains(&first) {
+        return Some((char::from_u32(first)?, 6));
+    }
+    let [b'\\', b'u', digits @ ..] = text.get(6..12)? else {
+        return None;
+    };
+    let second = hex(digits)?.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
+    Some((char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + second)?, 12))
+}
+
+fn hex(digits: &[u8]) -> Option<u32> {
+    digits.iter().try_fold(0, |value, digit| {
+        Some(value * 16 + char::from(*digit).to_digit(16)?)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DetectorConfig;
+    use proptest::prelude::*;
+
+    fn check(text: &str, expected: &[(&str, &str)]) {
+        let detector = Detector::new(&DetectorConfig::default()).unwrap();
+        let scan = detector.scan_json(text.as_bytes());
+        let found: Vec<_> = scan
+            .findings
+            .iter()
+            .map(|finding| (finding.rule.as_str(), &text[finding.span.clone()]))
+            .collect();
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn values_behind_escapes() {
+        check(r#"{"to":"bob@example.com"}"#, &[("email", "bob@example.com")]);
+        check(
+            r#"{"to":"hi\nbob\u0040example.com"}"#,
+            &[("email", r"bob\u0040example.com")],
+        );
+        check(
+            r#"{"a":"{\"to\":\"x\\nbob@example.com\"}"}"#,
+            &[("email", "bob@example.com")],
+        );
+        check(r#"{"bob@example.com":1}"#, &[("email", "bob@example.com")]);
+        check(
+            r#"{"error":"no user \"ann@example.org\""}"#,
+            &[("email", "ann@example.org")],
+        );
+        check(
+            r#"{"card":4111111111111111}"#,
+            &[("credit-card", "4111111111111111")],
+        );
+        check(r#"{"x":"\q \ud800 \u00"}"#, &[]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_layer_reads_like_a_parser_and_maps_back(text in "[a-z\"\\\\/\n@é\u{1f600}]{0,20}") {
+            let quoted = serde_json::to_string(&text).unwrap();
+            let Some(layer) = Layer::under(quoted.as_bytes()) else {
+                prop_assert_eq!(quoted, format!("\"{text}\""));
+                return Ok(());
+            };
+            let inner = &layer.text[1..layer.text.len() - 1];
+            prop_assert_eq!(inner, text.as_bytes());
+            for start in 0..layer.text.len() {
+                for end in start + 1..=layer.text.len() {
+                    if text.is_char_boundary(start.saturating_sub(1)) {
+                        let span = layer.span_under(&(start..end));
+                        prop_assert!(span.start < span.end && span.end <= quoted.len());
+                        let back = Layer::under(&quoted.as_bytes()[span.clone()]);
+                        let read = back.map_or(quoted.as_bytes()[span].to_vec(), |back| back.text);
+                        prop_assert!(read.starts_with(&layer.text[start..end]));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Postal addresses by their structure: a house number and a street, and the town that follows.
+
+use super::rule::{PiiRule, Sink};
+
+pub(crate) static ADDRESS: PiiRule = PiiRule::personal(
+    "postal-address",
+    "a postal address",
+    "a house number with a word for a kind of street, and the town, state and code that follow",
+);
+
+/// Last word of a street's name, in English.
+const SUFFIXES: [&[u8]; 44] = [
+    b"street",
+    b"st",
+    b"avenue",
+    b"ave",
+    b"road",
+    b"rd",
+    b"boulevard",
+    b"blvd",
+    b"lane",
+    b"ln",
+    b"drive",
+    b"dr",
+    b"court",
+    b"ct",
+    b"place",
+    b"pl",
+    b"square",
+    b"sq",
+    b"terrace",
+    b"ter",
+    b"way",
+    b"parkway",
+    b"pkwy",
+    b"circle",
+    b"cir",
+    b"highway",
+    b"hwy",
+    b"trail",
+    b"trl",
+    b"crescent",
+    b"close",
+    b"row",
+    b"mews",
+    b"grove",
+    b"gardens",
+    b"hill",
+    b"quay",
+    b"walk",
+    b"loop",
+    b"plaza",
+    b"alley",
+    b"turnpike",
+    b"crossing",
+    b"parade",
+];
+
+/// First word of a street's name, in other languages.
+const PREFIXES: [&[u8]; 22] = [
+    b"rue",
+    b"avenue",
+    b"boulevard",
+    b"place",
+    b"chemin",
+    b"via",
+    b"viale",
+    b"piazza",
+    b"corso",
+    b"calle",
+    b"avenida",
+    b"plaza",
+    b"paseo",
+    b"carrera",
+    b"rua",
+    b"travessa",
+    b"ul.",
+    b"ulica",
+    b"r\xc3\xbaa",
+    b"ulitsa",
+    b"all\xc3\xa9e",
+    b"quai",
+];
+
+/// How the one word of a street ends, in the north and east of Europe.
+const ENDINGS: [&[u8]; 18] = [
+    b"stra\xc3\x9fe",
+    b"strasse",
+    b"str.",
+    b"gasse",
+    b"weg",
+    b"allee",
+    b"platz",
+    b"straat",
+    b"laan",
+    b"gatan",
+    b"v\xc3\xa4gen",
+    b"vej",
+    b"gade",
+    b"katu",
+    b"kuja",
+    b"utca",
+    b"gata",
+    b"veien",
+];
+
+const MAX_STREET_WORDS: usize = 5;
+const MAX_TAIL: usize = 80;
+
+/// Decides about a number whose first digit stands at a place.
+pub(crate) fn check(text: &[u8], digit: usize, sink: &mut Sink<'_>) {
+    let before = digit
+        .checked_sub(1)
+        .and_then(|at| text.get(at))
+        .copied()
+        .unwrap_or(b'\n');
+    if before.is_ascii_alphanumeric() || matches!(before, b'.' | b'-' | b'/' | b'_' | b'$' | b'=' | b'#') {
+        return;
+    }
+    let digits = text
+        .get(digit..)
+        .unwrap_or_default()
+        .iter()
+        .take(6)
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let mut at = digit + digits;
+    if digits > 5 || text.get(at).is_none() {
+        return;
+    }
+    if text
+        .get(at)
+        .is_some_and(|byte| byte.is_ascii_uppercase() || matches!(byte, b'a'..=b'c'))
+    {
+        at += 1;
+    }
+    if text.get(at) != Some(&b' ') {
+        return check_number_last(text, digit, digit + digits, sink);
+    }
+    match street_end(text, at + 1) {
+        Some((end, percent)) => {
+            let end = tail_end(text, end);
+            sink.push(&ADDRESS, digit..end, percent);
+        }
+        None => check_number_last(text, digit, digit + digits, sink),
+    }
+}
+
+/// The end of the street's name that starts here, and how sure it is.
+fn street_end(text: &[u8], start: usize) -> Option<(usize, u8)> {
+    let mut at = start;
+    for index in 0..MAX_STREET_WORDS {
+        let word = word(text, at)?;
+        let bare = word.strip_suffix(b".").unwrap_or(word);
+        let end = at + word.len();
+        if index > 0 && is_any(&SUFFIXES, bare) && word.first().is_some_and(u8::is_ascii_uppercase) {
+            let end = if is_any(&[b"st", b"ave", b"rd", b"blvd", b"ln", b"dr", b"ct", b"pl"], bare) {
+                end
+            } else {
+                at + bare.len()
+            };
+            return Some((end, 78));
+        }
+        if index == 0 && (is_any(&PREFIXES, word) || is_any(&PREFIXES, bare)) {
+            return Some((prefixed_end(text, end)?, 65));
+        }
+        if index == 0 && ends_like_street(word) {
+            return Some((number_end(text, end).unwrap_or(end), 70));
+        }
+        let is_part = word
+            .first()
+            .is_some_and(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte >= 0x80);
+        if !is_part || text.get(end) != Some(&b' ') {
+            return None;
+        }
+        at = end + 1;
+    }
+    None
+}
+
+/// `Koskikatu 25`, `Musterstraße 12`: the street stands before its number.
+fn check_number_last(text: &[u8], digit: usize, number_end: usize, sink: &mut Sink<'_>) {
+    let Some(space) = digit.checked_sub(1).filter(|at| text.get(*at) == Some(&b' ')) else {
+        return;
+    };
+    let floor = space.saturating_sub(32);
+    let before = text.get(floor..space).unwrap_or_default();
+    let length = before.iter().rev().take_while(|byte| is_word(**byte)).count();
+    let start = space - length;
+    let written = text.get(start..space).unwrap_or_default();
+    if length > 5
+        && length < 32
+        && written.first().is_some_and(u8::is_ascii_uppercase)
+        && ends_like_street(written)
+    {
+        sink.push(&ADDRESS, start..tail_end(text, number_end), 68);
+    }
+}
+
+/// The name after `Rue` or `Calle`: capitalised words and small ones between, perhaps a number.
+fn prefixed_end(text: &[u8], from: usize) -> Option<usize> {
+    let mut end = from;
+    let mut named = false;
+    for _ in 0..MAX_STREET_WORDS {
+        if text.get(end) != Some(&b' ') {
+            break;
+        }
+        let Some(word) = word(text, end + 1) else { break };
+        let capital = word
+            .first()
+            .is_some_and(|byte| byte.is_ascii_uppercase() || *byte >= 0x80);
+        if !capital && word.len() > 4 {
+            break;
+        }
+        named |= capital;
+        end += 1 + word.len();
+    }
+    named.then(|| number_end(text, end).unwrap_or(end))
+}
+
+fn number_end(text: &[u8], end: usize) -> Option<usize> {
+    let rest = text.get(end..)?.strip_prefix(b" ")?;
+    let digits = rest
+        .iter()
+        .take(6)
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    (1..=5).contains(&digits).then_some(end + 1 + digits)
+}
+
+/// The end of unit, town, state and code after a street, as far as they follow without a break.
+fn tail_end(text: &[u8], from: usize) -> usize {
+    let mut end = from;
+    let mut at = from;
+    let limit = from + MAX_TAIL;
+    for _ in 0..8 {
+        let mut start = at;
+        while text
+            .get(start)
+            .is_some_and(|byte| matches!(byte, b',' | b' ' | b'\n'))
+            && start - at < 4
+        {
+            start += 1;
+        }
+        if start == at || start > limit {
+            break;
+        }
+        let Some(word) = word(text, start).filter(|word| is_tail_word(word)) else {
+            break;
+        };
+        at = start + word.len();
+        // A town alone is too little; a unit, a state or a code is what makes the tail one.
+        if is_unit(word) || word.first().is_some_and(u8::is_ascii_digit) || is_state(word) {
+            end = at;
+        }
+        if word.first().is_some_and(u8::is_ascii_digit) && word.len() >= 4 {
+            break;
+        }
+    }
+    end
+}
+
+fn is_tail_word(word: &[u8]) -> bool {
+    word.first()
+        .is_some_and(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte >= 0x80)
+        && word.len() <= 24
+}
+
+fn is_unit(word: &[u8]) -> bool {
+    is_any(&[b"apt", b"apt.", b"suite", b"unit", b"floor", b"box"], word)
+}
+
+fn is_state(word: &[u8]) -> bool {
+    word.len() == 2 && word.iter().all(u8::is_ascii_uppercase)
+}
+
+fn word(text: &[u8], start: usize) -> Option<&[u8]> {
+    let rest = text.get(start..)?;
+    let length = rest.iter().take(32).take_while(|byte| is_word(**byte)).count();
+    rest.get(..length).filter(|word| !word.is_empty())
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b'.' | b'-' | b'\'')
+}
+
+fn is_any(words: &[&[u8]], word: &[u8]) -> bool {
+    words.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+fn ends_like_street(word: &[u8]) -> bool {
+    word.len() > 5
+        && ENDINGS.iter().any(|ending| {
+            word.len() > ending.len()
+                && word
+                    .get(word.len() - ending.len()..)
+                    .is_some_and(|end| end.eq_ignore_ascii_case(ending))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::pii::tests::check;
+
+    #[test]
+    fn streets_and_what_follows() {
+        for address in [
+            "9949 Walnut St, Bristol, MN 63749",
+            "216 Menzies Street",
+            "12 rue Victor Hugo",
+            "Musterstraße 12",
+        ] {
+            check(&format!("at {address}\n\n"), &[("postal-address", address)]);
+        }
+        check("12 apples and 7 Brown Foxes", &[]);
+    }
+}

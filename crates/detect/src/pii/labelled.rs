@@ -1,0 +1,572 @@
+//! Values that only their label gives away: `dob: 1990-01-02`, `"guest_name": "…"`, `Passport no. …`.
+//!
+//! The label is the literal that the shared pass looks for; the value is read from what follows it.
+
+use std::ops::Range;
+
+use super::address::ADDRESS;
+use super::ids::checks::is_date;
+use super::names::Names;
+use super::rule::{PiiRule, Sink};
+use crate::candidates::{Hit, Literal};
+
+pub(crate) static BIRTH_DATE: PiiRule = PiiRule::personal(
+    "date-of-birth",
+    "a date of birth",
+    "a possible date after words such as born or dob",
+);
+pub(crate) static PASSPORT: PiiRule = PiiRule::personal(
+    "passport",
+    "a passport number",
+    "six to nine letters and digits after the word passport",
+);
+pub(crate) static DRIVER_LICENCE: PiiRule = PiiRule::personal(
+    "driver-license",
+    "a driving licence number",
+    "five to eighteen letters and digits after words for a driving licence",
+);
+pub(crate) static BANK_ACCOUNT: PiiRule = PiiRule::personal(
+    "bank-account",
+    "a bank account number",
+    "six to seventeen digits after words for an account",
+);
+pub(crate) static MEDICAL_RECORD: PiiRule = PiiRule::personal(
+    "medical-record",
+    "a medical record number",
+    "letters and digits after words for a medical record",
+);
+pub(crate) static POSTAL_CODE: PiiRule = PiiRule::personal(
+    "postal-code",
+    "a postal code",
+    "a code's shape after words such as zip or postcode",
+);
+
+#[derive(Clone, Copy)]
+enum Value {
+    Date,
+    Passport,
+    DriverLicence,
+    BankAccount,
+    MedicalRecord,
+    PostalCode,
+    /// A field that holds nothing but a name.
+    NameField,
+    /// A field that often holds a name.
+    PerhapsNameField,
+    /// Words after which a person names themselves.
+    NameInText,
+    /// A title before a name.
+    Titled,
+    /// The end of a letter.
+    SignedBelow,
+    AddressField,
+}
+
+const LABELS: &[(&str, Value)] = &[
+    ("date of birth", Value::Date),
+    ("date_of_birth", Value::Date),
+    ("dateofbirth", Value::Date),
+    ("birth date", Value::Date),
+    ("birth_date", Value::Date),
+    ("birthdate", Value::Date),
+    ("birthday", Value::Date),
+    ("d.o.b", Value::Date),
+    ("dob", Value::Date),
+    ("born on", Value::Date),
+    ("born", Value::Date),
+    ("geburtsdatum", Value::Date),
+    ("geboren am", Value::Date),
+    ("date de naissance", Value::Date),
+    ("fecha de nacimiento", Value::Date),
+    ("passport", Value::Passport),
+    ("reisepass", Value::Passport),
+    ("passaporto", Value::Passport),
+    ("pasaporte", Value::Passport),
+    ("passeport", Value::Passport),
+    ("driver's license", Value::DriverLicence),
+    ("driver’s license", Value::DriverLicence),
+    ("drivers license", Value::DriverLicence),
+    ("driver license", Value::DriverLicence),
+    ("driver_license", Value::DriverLicence),
+    ("drivers_license", Value::DriverLicence),
+    ("driverlicense", Value::DriverLicence),
+    ("driver's licence", Value::DriverLicence),
+    ("driving licence", Value::DriverLicence),
+    ("driving license", Value::DriverLicence),
+    ("driving_licence", Value::DriverLicence),
+    ("account number", Value::BankAccount),
+    ("account no", Value::BankAccount),
+    ("account_number", Value::BankAccount),
+    ("accountnumber", Value::BankAccount),
+    ("bank account", Value::BankAccount),
+    ("bank_account", Value::BankAccount),
+    ("account:", Value::BankAccount),
+    ("account #", Value::BankAccount),
+    ("acct", Value::BankAccount),
+    ("kontonummer", Value::BankAccount),
+    ("mrn", Value::MedicalRecord),
+    ("medical record", Value::MedicalRecord),
+    ("medical_record", Value::MedicalRecord),
+    ("patient id", Value::MedicalRecord),
+    ("patient_id", Value::MedicalRecord),
+    ("zip code", Value::PostalCode),
+    ("zip_code", Value::PostalCode),
+    ("zipcode", Value::PostalCode),
+    ("zip:", Value::PostalCode),
+    ("zip\":", Value::PostalCode),
+    ("postcode", Value::PostalCode),
+    ("postal code", Value::PostalCode),
+    ("postal_code", Value::PostalCode),
+    ("postalcode", Value::PostalCode),
+    ("plz", Value::PostalCode),
+    ("postleitzahl", Value::PostalCode),
+    ("full name", Value::NameField),
+    ("full_name", Value::NameField),
+    ("fullname", Value::NameField),
+    ("first name", Value::NameField),
+    ("first_name", Value::NameField),
+    ("firstname", Value::NameField),
+    ("given_name", Value::NameField),
+    ("givenname", Value::NameField),
+    ("last name", Value::NameField),
+    ("last_name", Value::NameField),
+    ("lastname", Value::NameField),
+    ("family_name", Value::NameField),
+    ("surname", Value::NameField),
+    ("guest_name", Value::NameField),
+    ("guestname", Value::NameField),
+    ("customer_name", Value::NameField),
+    ("customername", Value::NameField),
+    ("client_name", Value::NameField),
+    ("patient_name", Value::NameField),
+    ("patientname", Value::NameField),
+    ("employee_name", Value::NameField),
+    ("contact_name", Value::NameField),
+    ("contactname", Value::NameField),
+    ("display_name", Value::PerhapsNameField),
+    ("displayname", Value::PerhapsNameField),
+    ("cardholder", Value::NameField),
+    ("account_holder", Value::NameField),
+    ("passenger", Value::NameField),
+    ("patient:", Value::NameField),
+    ("name", Value::PerhapsNameField),
+    ("author", Value::PerhapsNameField),
+    ("owner", Value::PerhapsNameField),
+    ("user", Value::PerhapsNameField),
+    ("sender", Value::PerhapsNameField),
+    ("recipient", Value::PerhapsNameField),
+    ("employee", Value::PerhapsNameField),
+    ("customer", Value::PerhapsNameField),
+    ("assignee", Value::PerhapsNameField),
+    ("admin", Value::PerhapsNameField),
+    ("guest", Value::PerhapsNameField),
+    ("my name is ", Value::NameInText),
+    ("name's ", Value::NameInText),
+    ("mr. ", Value::Titled),
+    ("mrs. ", Value::Titled),
+    ("ms. ", Value::Titled),
+    ("dr. ", Value::Titled),
+    ("prof. ", Value::Titled),
+    ("mr ", Value::Titled),
+    ("mrs ", Value::Titled),
+    ("herr ", Value::Titled),
+    ("frau ", Value::Titled),
+    ("monsieur ", Value::Titled),
+    ("madame ", Value::Titled),
+    ("dear ", Value::Titled),
+    ("regards,", Value::SignedBelow),
+    ("sincerely,", Value::SignedBelow),
+    ("cheers,", Value::SignedBelow),
+    ("thanks,", Value::SignedBelow),
+    ("best wishes,", Value::SignedBelow),
+    ("yours,", Value::SignedBelow),
+    ("street_address", Value::AddressField),
+    ("streetaddress", Value::AddressField),
+    ("home_address", Value::AddressField),
+    ("address_line", Value::AddressField),
+    ("addressline", Value::AddressField),
+    ("shipping_address", Value::AddressField),
+    ("billing_address", Value::AddressField),
+    ("mailing_address", Value::AddressField),
+    ("address", Value::AddressField),
+    ("street", Value::AddressField),
+];
+
+/// The literals of every label.
+pub(crate) fn literals() -> Vec<Literal> {
+    LABELS
+        .iter()
+        .zip(0..)
+        .map(|((label, _), tag)| Literal::any_case(*label, tag))
+        .collect()
+}
+
+/// Decides about the value after a label.
+pub(crate) fn check(text: &[u8], hit: &Hit, names: &Names, sink: &mut Sink<'_>) {
+    let Some((_, value)) = LABELS.get(hit.tag as usize) else {
+        return;
+    };
+    let before = hit
+        .at
+        .start
+        .checked_sub(1)
+        .and_then(|at| text.get(at))
+        .copied()
+        .unwrap_or(b' ');
+    let humped = before.is_ascii_lowercase() && text.get(hit.at.start).is_some_and(u8::is_ascii_uppercase);
+    if before.is_ascii_alphabetic() && !humped {
+        return;
+    }
+    let end = hit.at.end;
+    match value {
+        Value::Date => check_date(text, end, sink),
+        Value::Passport => check_document(text, end, &PASSPORT, 6..=10, 2, sink),
+        Value::DriverLicence => check_document(text, end, &DRIVER_LICENCE, 5..=18, 4, sink),
+        Value::BankAccount => check_account(text, end, sink),
+        Value::MedicalRecord => check_record(text, hit, sink),
+        Value::PostalCode => check_postal_code(text, end, sink),
+        Value::NameField => check_name_field(text, end, names, 85, 85, sink),
+        Value::PerhapsNameField => check_name_field(text, end, names, 72, 30, sink),
+        Value::NameInText => names.check_titled(text, end, 80, sink),
+        Value::Titled => check_title(text, hit, names, sink),
+        Value::SignedBelow => check_signature(text, end, names, sink),
+        Value::AddressField => check_address_field(text, end, sink),
+    }
+}
+
+fn check_title(text: &[u8], hit: &Hit, names: &Names, sink: &mut Sink<'_>) {
+    if text.get(hit.at.start).is_some_and(u8::is_ascii_uppercase) {
+        names.check_titled(text, hit.at.end, 75, sink);
+    }
+}
+
+fn check_signature(text: &[u8], end: usize, names: &Names, sink: &mut Sink<'_>) {
+    let rest = text.get(end..).unwrap_or_default();
+    let break_length = rest
+        .iter()
+        .take(6)
+        .take_while(|byte| matches!(byte, b' ' | b'\r' | b'\n'))
+        .count();
+    if rest.get(..break_length).is_some_and(|gap| gap.contains(&b'\n')) {
+        let start = end + break_length;
+        let line = line_end(text, start, 60);
+        names.check_value(text, start..line, 68, sink);
+    }
+}
+
+fn check_name_field(text: &[u8], end: usize, names: &Names, known: u8, unknown: u8, sink: &mut Sink<'_>) {
+    let Some(value) = field_value(text, end) else {
+        return;
+    };
+    let percent = if names.starts_with_given(text, &value) {
+        known
+    } else {
+        unknown
+    };
+    names.check_value(text, value, percent, sink);
+}
+
+fn check_address_field(text: &[u8], end: usize, sink: &mut Sink<'_>) {
+    let Some(value) = field_value(text, end) else {
+        return;
+    };
+    let written = text.get(value.clone()).unwrap_or_default();
+    let digits = written.iter().any(u8::is_ascii_digit);
+    let words = written
+        .split(|byte| *byte == b' ')
+        .filter(|word| word.len() > 1)
+        .count();
+    let netlike = written
+        .iter()
+        .any(|byte| matches!(byte, b'@' | b':' | b'=' | b'{' | b'<'));
+    if digits && words >= 2 && !netlike && written.iter().any(u8::is_ascii_uppercase) {
+        sink.push(&ADDRESS, value, 72);
+    }
+}
+
+/// The value of a field: after `:` or `=`, in quotes to the closing one, else to the end of the line or clause.
+fn field_value(text: &[u8], end: usize) -> Option<Range<usize>> {
+    let rest = text.get(end..)?;
+    let gap = rest
+        .iter()
+        .take(8)
+        .take_while(|byte| matches!(byte, b'"' | b'\'' | b'\\' | b' ' | b':' | b'=' | b'*'))
+        .count();
+    let between = rest.get(..gap)?;
+    if !between.iter().any(|byte| matches!(byte, b':' | b'=')) {
+        return None;
+    }
+    let start = end + gap;
+    let stop = match between.last() {
+        Some(quote @ (b'"' | b'\'')) => {
+            let quote = *quote;
+            let value = text
+                .get(start..)?
+                .iter()
+                .take(120)
+                .take_while(|byte| **byte != quote && **byte != b'\\' && **byte != b'\n');
+            start + value.count()
+        }
+        _ => line_end(text, start, 120),
+    };
+    (stop > start).then_some(start..stop)
+}
+
+fn line_end(text: &[u8], start: usize, longest: usize) -> usize {
+    let rest = text.get(start..).unwrap_or_default();
+    let stops = |byte: &u8| {
+        matches!(
+            byte,
+            b'\n' | b'\r' | b',' | b';' | b'|' | b'(' | b'<' | b'"' | b'\t'
+        )
+    };
+    let length = rest.iter().take(longest).take_while(|byte| !stops(byte)).count();
+    let line = rest.get(..length).unwrap_or_default();
+    start
+        + line
+            .trim_ascii_end()
+            .strip_suffix(b".")
+            .unwrap_or(line.trim_ascii_end())
+            .len()
+}
+
+/// Where the value starts after a label: past punctuation and the small words that join the two.
+fn joined_value(text: &[u8], end: usize) -> Option<usize> {
+    const JOINTS: [&[u8]; 14] = [
+        b"number", b"num", b"no", b"nr", b"is", b"was", b"are", b"id", b"code", b"of", b"the", b"on", b"am",
+        b"my",
+    ];
+    let mut at = end;
+    let limit = end + 36;
+    while at < limit {
+        let byte = *text.get(at)?;
+        if matches!(
+            byte,
+            b' ' | b':' | b'=' | b'#' | b'"' | b'\'' | b'\\' | b'.' | b'(' | b'_' | b'-' | b'\n'
+        ) {
+            at += 1;
+            continue;
+        }
+        let rest = text.get(at..)?;
+        let joint = JOINTS.iter().find(|joint| {
+            rest.get(..joint.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(joint))
+                && !rest.get(joint.len()).is_some_and(u8::is_ascii_alphanumeric)
+        });
+        match joint {
+            Some(joint) => at += joint.len(),
+            None => return Some(at),
+        }
+    }
+    None
+}
+
+/// Letters and digits with single dashes or spaces between digits.
+fn code_end(text: &[u8], start: usize, separators: &[u8]) -> usize {
+    let mut end = start;
+    loop {
+        let rest = text.get(end..).unwrap_or_default();
+        end += rest
+            .iter()
+            .take(24)
+            .take_while(|byte| byte.is_ascii_alphanumeric())
+            .count();
+        let goes_on = text.get(end).is_some_and(|byte| separators.contains(byte))
+            && text.get(end + 1).is_some_and(u8::is_ascii_digit)
+            && end - start < 24;
+        if !goes_on {
+            return end;
+        }
+        end += 1;
+    }
+}
+
+fn check_document(
+    text: &[u8],
+    end: usize,
+    rule: &PiiRule,
+    lengths: std::ops::RangeInclusive<usize>,
+    least_digits: usize,
+    sink: &mut Sink<'_>,
+) {
+    let Some(start) = joined_value(text, end) else {
+        return;
+    };
+    let stop = code_end(text, start, b"-");
+    let written = text.get(start..stop).unwrap_or_default();
+    let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let chars = written.iter().filter(|byte| byte.is_ascii_alphanumeric()).count();
+    let small = written.iter().filter(|byte| byte.is_ascii_lowercase()).count();
+    if lengths.contains(&chars) && digits >= least_digits && small <= 2 {
+        sink.push(rule, start..stop, 80);
+    }
+}
+
+fn check_account(text: &[u8], end: usize, sink: &mut Sink<'_>) {
+    let Some(start) = joined_value(text, end) else {
+        return;
+    };
+    let stop = code_end(text, start, b"- ");
+    let written = text.get(start..stop).unwrap_or_default();
+    let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let solid = written
+        .iter()
+        .all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b' '));
+    if solid && (6..=17).contains(&digits) {
+        sink.push(&BANK_ACCOUNT, start..stop, 75);
+    }
+}
+
+fn check_record(text: &[u8], hit: &Hit, sink: &mut Sink<'_>) {
+    let label = text.get(hit.at.clone()).unwrap_or_default();
+    let Some(mut start) = joined_value(text, hit.at.end) else {
+        return;
+    };
+    // The label may be the first part of the number itself, as in MRN-12345.
+    if label.eq_ignore_ascii_case(b"mrn") && text.get(hit.at.end) == Some(&b'-') {
+        start = hit.at.start;
+    }
+    let stop = code_end(text, start, b"-");
+    let written = text.get(start..stop).unwrap_or_default();
+    let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
+    if digits >= 5 && written.len() <= 20 {
+        sink.push(&MEDICAL_RECORD, start..stop, 80);
+    }
+}
+
+fn check_postal_code(text: &[u8], end: usize, sink: &mut Sink<'_>) {
+    let Some(start) = joined_value(text, end) else {
+        return;
+    };
+    let stop = code_end(text, start, b"- ");
+    let written = text.get(start..stop).unwrap_or_default();
+    let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
+    if (3..=10).contains(&written.len())
+        && digits >= 2
+        && (4..=9).contains(&written.iter().filter(|byte| **byte != b' ').count())
+    {
+        sink.push(&POSTAL_CODE, start..stop, 65);
+    }
+}
+
+fn check_date(text: &[u8], end: usize, sink: &mut Sink<'_>) {
+    let Some(start) = joined_value(text, end) else {
+        return;
+    };
+    let Some(stop) = numeric_date_end(text, start).or_else(|| worded_date_end(text, start)) else {
+        return;
+    };
+    sink.push(&BIRTH_DATE, start..stop, 85);
+}
+
+fn numeric_date_end(text: &[u8], start: usize) -> Option<usize> {
+    let mut parts = [0u32; 3];
+    let mut at = start;
+    let mut separator = None;
+    for (index, part) in parts.iter_mut().enumerate() {
+        if index > 0 {
+            let byte = *text.get(at).filter(|byte| matches!(byte, b'-' | b'/' | b'.'))?;
+            if separator.is_some_and(|first| first != byte) {
+                return None;
+            }
+            separator = Some(byte);
+            at += 1;
+        }
+        let digits = text
+            .get(at..)?
+            .iter()
+            .take(5)
+            .take_while(|byte| byte.is_ascii_digit());
+        let mut length = 0;
+        for digit in digits {
+            *part = *part * 10 + u32::from(*digit - b'0');
+            length += 1;
+        }
+        if length == 0 || length > 4 {
+            return None;
+        }
+        at += length;
+    }
+    let [first, second, third] = parts;
+    let possible = is_date(second, third) || is_date(second, first) || is_date(first, second);
+    (possible && !text.get(at).is_some_and(u8::is_ascii_alphanumeric)).then_some(at)
+}
+
+/// `12 March 1990`, `March 12, 1990`.
+fn worded_date_end(text: &[u8], start: usize) -> Option<usize> {
+    const MONTHS: [&[u8]; 12] = [
+        b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec",
+    ];
+    let mut at = start;
+    let (mut month, mut year) = (false, None);
+    for _ in 0..3 {
+        let rest = text.get(at..)?;
+        let length = rest
+            .iter()
+            .take(16)
+            .take_while(|byte| byte.is_ascii_alphanumeric())
+            .count();
+        let word = rest.get(..length)?;
+        if word.first().is_some_and(u8::is_ascii_digit) {
+            if length == 4 {
+                year = Some(at + length);
+            }
+        } else {
+            month |= MONTHS.iter().any(|name| {
+                word.get(..3)
+                    .is_some_and(|start| start.eq_ignore_ascii_case(name))
+            });
+        }
+        at += length;
+        at += text
+            .get(at..)?
+            .iter()
+            .take(2)
+            .take_while(|byte| matches!(byte, b' ' | b',' | b'.'))
+            .count();
+        if year.is_some() {
+            break;
+        }
+    }
+    year.filter(|_| month)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::pii::tests::check;
+
+    #[test]
+    fn values_after_labels() {
+        check("DOB: 1990-02-11.", &[("date-of-birth", "1990-02-11")]);
+        check("born on 11 March 1990 in", &[("date-of-birth", "11 March 1990")]);
+        check("passport number is XN1234567", &[("passport", "XN1234567")]);
+        check(
+            "driver's license number is F162823540116",
+            &[("driver-license", "F162823540116")],
+        );
+        check("Account: 9406135368, x", &[("bank-account", "9406135368")]);
+        check("(MRN: MRN-8951477)", &[("medical-record", "MRN-8951477")]);
+        check("My zip code is 76400", &[("postal-code", "76400")]);
+    }
+
+    #[test]
+    fn names_and_addresses_in_fields() {
+        check(
+            r#"{"guest_name": "Xyla Quorn"}"#,
+            &[("person-name", "Xyla Quorn")],
+        );
+        check(
+            r#"{\"guestName\": \"Xyla Quorn\"}"#,
+            &[("person-name", "Xyla Quorn")],
+        );
+        check(r#"{"name": "Mary"}"#, &[("person-name", "Mary")]);
+        check(r#"{"name": "Backup Job"}"#, &[]);
+        check("My name is Rubija", &[("person-name", "Rubija")]);
+        check("Contact Mr. Gonzalez at", &[("person-name", "Gonzalez")]);
+        check("Best regards,\nXyla Quorn\n", &[("person-name", "Xyla Quorn")]);
+        check(
+            r#"{"address": "5 Long Hollow, Springfield"}"#,
+            &[("postal-address", "5 Long Hollow, Springfield")],
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! Telephone numbers.
+//!
+//! An international number is checked against the numbering plan of its calling code, from the metadata that the
+//! `phonenumber` crate maintains. Its own parser takes microseconds for each number; here the plans' patterns are
+//! compiled once into automata. A number without a code is believed by the way it is written or by words nearby.
+
+mod plan;
+mod read;
+
+use super::context::ContextWords;
+use super::rule::{PiiRule, Sink};
+use read::Written;
+
+pub(crate) static PHONE: PiiRule = PiiRule::personal(
+    "phone",
+    "a telephone number",
+    "the numbering plan of its calling code, the way it is grouped, or words such as call and mobile nearby",
+);
+
+const WORDS_BEFORE: ContextWords = ContextWords::new(&[
+    "phone",
+    "tel",
+    "call",
+    "mobile",
+    "cell",
+    "fax",
+    "contact",
+    "dial",
+    "sms",
+    "whatsapp",
+    "desk",
+    "hotline",
+    "answering",
+    "reach",
+    "messages",
+    "ring",
+    "handy",
+    "telefon",
+    "téléphone",
+    "movil",
+    "móvil",
+    "celular",
+    "landline",
+    "text me",
+    "extension",
+    "office",
+    "number is",
+    "number to",
+    "my number",
+]);
+const WORDS_AFTER: ContextWords =
+    ContextWords::new(&["office", "fax", "mobile", "cell", "home", "work", "desk", "tel"]);
+const REACH_BEFORE: usize = 36;
+const REACH_AFTER: usize = 10;
+
+/// Decides about a number whose first digit stands at a place.
+pub(crate) fn check(text: &[u8], digit: usize, sink: &mut Sink<'_>) {
+    let Some(written) = read::number(text, digit) else {
+        return;
+    };
+    let sure = sureness(&written);
+    if sure >= 90 || !sink.wants(80) {
+        sink.push(&PHONE, written.span, sure);
+        return;
+    }
+    let named = WORDS_BEFORE.before(text, written.span.start, REACH_BEFORE)
+        || WORDS_AFTER.within(
+            text,
+            written.span.end..(written.span.end + REACH_AFTER).min(text.len()),
+        );
+    let sure = if named && sure > 0 { sure.max(80) } else { sure };
+    sink.push(&PHONE, written.span, sure);
+}
+
+/// How sure the writing alone makes it.
+fn sureness(written: &Written) -> u8 {
+    let digits = written.digits();
+    if written.plus {
+        return international(digits);
+    }
+    if let Some(rest) = digits.strip_prefix(b"00").or_else(|| digits.strip_prefix(b"011"))
+        && written.groups() > 1
+        && international(rest) > 0
+    {
+        return 75;
+    }
+    match (digits.len(), written.groups()) {
+        (10, 3) if written.lengths() == [3, 3, 4] => north_american(digits, written),
+        (11, 4) if digits.first() == Some(&b'1') && written.lengths() == [1, 3, 3, 4] => {
+            north_american(digits.get(1..).unwrap_or_default(), written)
+        }
+        (10, 2) if written.parenthesised && written.lengths() == [3, 7] => north_american(digits, written),
+        (9..=11, 3..=5) if digits.first() == Some(&b'0') => 60,
+        (9..=11, 2) if digits.first() == Some(&b'0') => 45,
+        (7..=15, 2..) if written.parenthesised => 55,
+        (7..=15, 1) => 15,
+        (7..=15, _) => 25,
+        _ => 0,
+    }
+}
+
+fn international(digits: &[u8]) -> u8 {
+    match plan::judge(digits) {
+        plan::Verdict::Planned => 96,
+        plan::Verdict::Possible => 75,
+        plan::Verdict::Impossible => 0,
+    }
+}
+
+fn north_american(digits: &[u8], written: &Written) -> u8 {
+    let area_ok = digits.first().is_some_and(|digit| (b'2'..=b'9').contains(digit));
+    let exchange_ok = digits.get(3).is_some_and(|digit| (b'2'..=b'9').contains(digit));
+    match (area_ok && exchange_ok, written.spaced_only) {
+        (true, false) => 85,
+        (true, true) => 60,
+        (false, false) => 55,
+        (false, true) => 35,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::pii::tests::check;
+
+    #[test]
+    fn numbers_as_people_write_them() {
+        for number in [
+            "+1 (416) 555-0132",
+            "+44 (20) 7123 4567",
+            "+49 30 1234567",
+            "+33 1 42 68 53 00",
+            "+41 (0)96 471 07 95",
+            "905-674-3793",
+            "(415)555-0132",
+            "(415) 555-0132",
+            "930.167.3943",
+            "01.84.17.61.18",
+            "0490 75 40 81",
+            "+91 4155550132",
+            "001-253-366-9781",
+            "(898)666-3621x0135",
+            "+5511984565666",
+        ] {
+            check(&format!("x {number}, y"), &[("phone", number)]);
+        }
+        check(
+            "They're not answering at 71-33-52-22",
+            &[("phone", "71-33-52-22")],
+        );
+        check("Phone: 3660170548", &[("phone", "3660170548")]);
+        check("call me on 450 0840?", &[("phone", "450 0840")]);
+    }
+
+    #[test]
+    fn numbers_that_are_something_else() {
+        check("on 2024-01-02 and 01.02.2024 at 12:30", &[]);
+        check("1700000000 items, 3660170548 bytes, 12 345 678 rows", &[]);
+        check("isbn 978-3-16-148410-0", &[]);
+        check("+1 23", &[]);
+    }
+}

@@ -1,0 +1,242 @@
+//! The detector: one pass over the bytes, every rule on.
+
+mod literals;
+pub(crate) mod resolve;
+mod shapes;
+
+use std::fmt;
+
+use tidegate_core::Class;
+
+use crate::candidates::{Hit, RuleDescription, RuleFamily};
+use crate::injection::{self, Assessment, InjectionContext, Thresholds};
+use crate::internal::InternalNames;
+use crate::pii::Pii;
+use crate::secrets::{RuleError, SecretRule, Secrets};
+use crate::{Confidence, Finding};
+use literals::LiteralSet;
+use shapes::Shapes;
+
+/// Bytes looked at before the places found in them are judged: small enough to stay in the nearest cache.
+const BLOCK: usize = 4096;
+
+const LABELS: usize = 0;
+const TRIGGERS: usize = 1;
+const FIRST_FAMILY: usize = 2;
+
+/// What a detector is told once. Nothing here can turn a rule off: exits do that, narrowly and on the record.
+#[derive(Clone, Debug)]
+pub struct DetectorConfig {
+    /// Domains whose hosts are internal: `corp.example`.
+    pub internal_domains: Vec<String>,
+    /// Host names that are internal, with `*` and `?`.
+    pub internal_hosts: Vec<String>,
+    /// Names of projects and products that are not public.
+    pub code_names: Vec<String>,
+    /// The user's own credential rules.
+    pub secret_rules: Vec<SecretRule>,
+    /// How sure a finding must be to be reported.
+    pub least_confidence: Confidence,
+    /// Where the injection verdict changes.
+    pub injection: Thresholds,
+}
+
+impl Default for DetectorConfig {
+    fn default() -> Self {
+        Self {
+            internal_domains: Vec::new(),
+            internal_hosts: Vec::new(),
+            code_names: Vec::new(),
+            secret_rules: Vec::new(),
+            least_confidence: Confidence::percent(50),
+            injection: Thresholds::DEFAULT,
+        }
+    }
+}
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A name would match too much.
+    #[error("internal name `{name}` is too short: it needs three characters in a row without a wildcard")]
+    ShortName {
+        /// The name as configured.
+        name: String,
+    },
+    /// A credential rule cannot be used.
+    #[error("credential rule: {0}")]
+    SecretRule(#[from] RuleError),
+}
+
+/// What a scan found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scan {
+    /// Findings in order of their place; they do not overlap.
+    pub findings: Vec<Finding>,
+}
+
+impl Scan {
+    /// The highest class of anything found.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        self.findings
+            .iter()
+            .fold(Class::Public, |class, finding| class.join(finding.class))
+    }
+}
+
+/// What a scan found, and whether the text gives orders.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inspection {
+    /// Personal data, credentials, internal names.
+    pub scan: Scan,
+    /// The injection verdict.
+    pub injection: Assessment,
+}
+
+/// Every rule, ready to judge any bytes.
+pub struct Detector {
+    literals: LiteralSet,
+    pii: Pii,
+    families: Vec<Box<dyn RuleFamily>>,
+    least: Confidence,
+    thresholds: Thresholds,
+}
+
+impl Detector {
+    /// Prepares every rule.
+    ///
+    /// # Errors
+    /// When an internal name is too short to look for, or a credential rule is wrong.
+    pub fn new(config: &DetectorConfig) -> Result<Self, ConfigError> {
+        let internal = InternalNames::new(
+            &config.internal_domains,
+            &config.internal_hosts,
+            &config.code_names,
+        )
+        .map_err(|name| ConfigError::ShortName { name })?;
+        let secrets = Secrets::with_rules(config.secret_rules.clone())?;
+        let families: Vec<Box<dyn RuleFamily>> = vec![Box::new(internal), Box::new(secrets)];
+        let mut literals = vec![Pii::literals(), injection::triggers()];
+        literals.extend(families.iter().map(|family| family.literals()));
+        Ok(Self {
+            literals: LiteralSet::new(&literals),
+            pii: Pii::new(config.least_confidence),
+            families,
+            least: config.least_confidence,
+            thresholds: config.injection,
+        })
+    }
+
+    /// Finds personal data, credentials and internal names.
+    #[must_use]
+    pub fn scan(&self, text: &[u8]) -> Scan {
+        Scan {
+            findings: resolve::resolve(self.scan_unresolved(text)),
+        }
+    }
+
+    /// Finds what [`Detector::scan`] finds and weighs the text for injected orders, in the same pass.
+    #[must_use]
+    pub fn inspect(&self, text: &[u8], context: &InjectionContext<'_>) -> Inspection {
+        let mut triggers = Vec::new();
+        let raw = self.pass(text, |hit| triggers.push(hit));
+        triggers.sort_unstable_by_key(|hit| (hit.at.start, hit.at.end, hit.tag));
+        let injection = injection::assess(text, &triggers, context, self.thresholds);
+        Inspection {
+            scan: Scan {
+                findings: resolve::resolve(raw),
+            },
+            injection,
+        }
+    }
+
+    /// Every rule in words.
+    #[must_use]
+    pub fn rules(&self) -> Vec<RuleDescription> {
+        let mut rules = Pii::rules();
+        rules.extend(self.families.iter().flat_map(|family| family.rules()));
+        rules.sort_by(|a, b| a.rule.cmp(&b.rule));
+        rules
+    }
+
+    /// One rule in words.
+    #[must_use]
+    pub fn explain(&self, rule: &str) -> Option<RuleDescription> {
+        self.rules()
+            .into_iter()
+            .find(|description| description.rule.as_str() == rule)
+    }
+
+    /// Every finding before overlaps are resolved, in no order: which rules fired where, for whoever asks why.
+    #[must_use]
+    pub fn scan_unresolved(&self, text: &[u8]) -> Vec<Finding> {
+        self.pass(text, |_| {})
+    }
+
+    fn pass(&self, text: &[u8], mut trigger: impl FnMut(Hit)) -> Vec<Finding> {
+        let mut found = Vec::new();
+        let mut shapes = Shapes::default();
+        let mut hits = Vec::new();
+        for start in (0..text.len()).step_by(BLOCK) {
+            let block = start..text.len().min(start + BLOCK);
+            shapes.find(text, block.clone());
+            self.judge_shapes(text, &shapes, &mut found);
+            self.literals.find(text, block, &mut hits);
+            for hit in hits.drain(..) {
+                let (family, hit) = (
+                    hit.family,
+                    Hit {
+                        at: hit.at,
+                        tag: hit.tag,
+                    },
+                );
+                match family {
+                    LABELS => self.pii.at_label(text, &hit, &mut found),
+                    TRIGGERS => trigger(hit),
+                    _ => self.judge(family - FIRST_FAMILY, text, &hit, &mut found),
+                }
+            }
+        }
+        found
+    }
+
+    fn judge_shapes(&self, text: &[u8], shapes: &Shapes, found: &mut Vec<Finding>) {
+        for at in &shapes.digits {
+            self.pii.at_digit(text, *at, found);
+        }
+        for at in &shapes.capitals {
+            self.pii.at_capital(text, *at, found);
+        }
+        for at in &shapes.ats {
+            self.pii.at_sign(text, *at, found);
+        }
+        for at in &shapes.colons {
+            self.pii.at_double_colon(text, *at, found);
+        }
+    }
+
+    fn judge(&self, family: usize, text: &[u8], hit: &Hit, found: &mut Vec<Finding>) {
+        let Some(family) = self.families.get(family) else {
+            return;
+        };
+        let settled = found.len();
+        family.verify(text, hit, found);
+        let mut at = settled;
+        while let Some(finding) = found.get(at) {
+            if finding.confidence < self.least || finding.span.is_empty() {
+                found.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Detector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Detector")
+            .field("least", &self.least)
+            .finish_non_exhaustive()
+    }
+}
