@@ -1,10 +1,11 @@
 //! Words and phrases by meaning. The words are data (`lexicon.txt`); this reads them and finds them in a text.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use rustc_hash::FxHashMap;
 
 use super::class::{Class, ClassSet};
 use super::token::Token;
@@ -31,7 +32,7 @@ pub(super) struct Lexicon {
     /// Finds every entry in any text.
     finder: Option<AhoCorasick>,
     /// The ASCII entries by their first two words, or by their only one, for the fast way.
-    by_words: HashMap<Vec<u8>, Vec<usize>>,
+    by_words: FxHashMap<Vec<u8>, Vec<usize>>,
     /// The ASCII entries that start with a mark, by that mark.
     by_mark: Vec<Vec<usize>>,
 }
@@ -49,7 +50,7 @@ impl Lexicon {
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(entries.iter().map(|(entry, _)| entry))
             .ok();
-        let mut by_words: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
+        let mut by_words: FxHashMap<Vec<u8>, Vec<usize>> = FxHashMap::default();
         let mut by_mark = vec![Vec::new(); 128];
         for (number, (entry, _)) in entries
             .iter()
