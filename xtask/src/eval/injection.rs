@@ -28,8 +28,8 @@ struct Counts {
     all: usize,
     suspicious: usize,
     injections: usize,
-    kept_back: usize,
-    kept_back_injections: usize,
+    other_half: usize,
+    other_half_injections: usize,
 }
 
 pub(super) fn measure(data: &Path) -> Result<Vec<Section>, EvalError> {
@@ -42,18 +42,18 @@ pub(super) fn measure(data: &Path) -> Result<Vec<Section>, EvalError> {
             .inspect(row.text.as_bytes(), &InjectionContext::NONE)
             .injection
             .verdict;
-        let kept_back = was_kept_back(&row.id);
+        let other_half = is_other_half(&row.id);
         let family = row.source.split(['/', '@', '=']).nth(1).unwrap_or("other");
         if row.label == "inject" {
             let tier = row.tier.unwrap_or_default();
             attacks
                 .entry((tier.clone(), row.style))
                 .or_default()
-                .count(verdict, kept_back);
+                .count(verdict, other_half);
             tiers
                 .entry((tier, row.surface))
                 .or_default()
-                .count(verdict, kept_back);
+                .count(verdict, other_half);
         } else {
             let family = if row.style == "document" {
                 "several projects"
@@ -61,7 +61,7 @@ pub(super) fn measure(data: &Path) -> Result<Vec<Section>, EvalError> {
                 family
             };
             let key = (row.style, family.to_owned());
-            ordinary.entry(key).or_default().count(verdict, kept_back);
+            ordinary.entry(key).or_default().count(verdict, other_half);
         }
     }
     Ok(vec![
@@ -77,8 +77,9 @@ pub(super) fn measure(data: &Path) -> Result<Vec<Section>, EvalError> {
 }
 
 const TIERS: &str = "Share of attacks with the verdict *injection*, and with *suspicious* or more, from the text alone: no \
-                     session, no tool names. The rows of the last two columns were never looked at while the patterns \
-                     were written (half of all rows, by a hash of their id); other rows of the same families were.";
+                     session, no tool names. The last two columns are the half of the rows (by a hash of the id) whose \
+                     misses were not listed while the patterns were written. It is not unseen data: samples of every \
+                     family were read from both halves, and alarms on ordinary text were mended in both.";
 
 const ATTACKS: &str = "The same by family. Many rows of the `cse` families are ordinary questions when read without the \
                        system prompt that forbids them, and no detector that sees the text alone can tell.";
@@ -86,14 +87,14 @@ const ATTACKS: &str = "The same by family. Many rows of the `cse` families are o
 const ORDINARY: &str = "Share of ordinary texts that were taken for an attack.";
 
 impl Counts {
-    fn count(&mut self, verdict: Verdict, kept_back: bool) {
+    fn count(&mut self, verdict: Verdict, other_half: bool) {
         let injection = usize::from(verdict == Verdict::Injection);
         self.all += 1;
         self.injections += injection;
         self.suspicious += usize::from(verdict != Verdict::Benign);
-        if kept_back {
-            self.kept_back += 1;
-            self.kept_back_injections += injection;
+        if other_half {
+            self.other_half += 1;
+            self.other_half_injections += injection;
         }
     }
 }
@@ -126,16 +127,16 @@ fn section(
                     counts.all.to_string(),
                     shown(ratio(counts.injections, counts.all)),
                     shown(ratio(counts.suspicious, counts.all)),
-                    counts.kept_back.to_string(),
-                    shown(ratio(counts.kept_back_injections, counts.kept_back)),
+                    counts.other_half.to_string(),
+                    shown(ratio(counts.other_half_injections, counts.other_half)),
                 ]
             })
             .collect(),
     }
 }
 
-/// Whether a row is in the half that was kept back while patterns were written.
-fn was_kept_back(id: &str) -> bool {
+/// Whether a row is in the half whose misses were not listed while patterns were written.
+fn is_other_half(id: &str) -> bool {
     let hash = id.bytes().fold(7_u32, |hash, byte| {
         hash.wrapping_mul(31).wrapping_add(u32::from(byte))
     });
