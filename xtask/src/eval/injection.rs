@@ -115,7 +115,7 @@ fn section(
             "Rows",
             "Injection",
             "Suspicious or more",
-            "Kept back",
+            "Rows in the other half",
             "Injection there",
         ],
         rows: table
