@@ -207,6 +207,7 @@ impl From<AccessError> for Problem {
             }
             AccessError::Store(error) => error.into(),
             AccessError::Record(error) => error.into(),
+            AccessError::Interrupted(_) => Self::internal(),
         }
     }
 }

@@ -86,6 +86,7 @@ fn documented_routes() -> OpenApiRouter<App> {
         .routes(routes!(api::plan::validate))
         .routes(routes!(api::calls::authorize))
         .routes(routes!(api::calls::respond))
+        .routes(routes!(api::calls::output))
         .routes(routes!(api::sessions::add_dataset))
         .routes(routes!(api::sessions::reset))
         .routes(routes!(api::provenance::records))

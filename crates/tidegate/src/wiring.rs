@@ -8,6 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use tidegate_core::Moment;
+use tidegate_detect::exits::Exits;
+use tidegate_detect::{Detector, DetectorConfig};
 use tidegate_engine::{Engine, Parts, Provenance, last_policy};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Server, router};
@@ -137,6 +139,8 @@ fn engine(
         policy,
         mirror,
         provenance,
+        detector: Detector::new(&DetectorConfig::default()).map_err(Failure::environment)?,
+        exits: Exits::new(Vec::new(), [0; 32]).map_err(Failure::environment)?,
         observer,
     }))
 }

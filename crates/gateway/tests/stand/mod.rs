@@ -13,6 +13,8 @@ use std::time::SystemTime;
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tidegate_core::{Class, Control, ControlList, Ident, Moment, Name, Role, Tool, ToolFacts};
+use tidegate_detect::exits::Exits;
+use tidegate_detect::{Detector, DetectorConfig};
 use tidegate_engine::{Engine, Parts, Policy, Provenance};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Limits, Server, new_token, router};
@@ -54,6 +56,8 @@ impl Stand {
             policy: policy(),
             mirror: Some(Mirror::new(directory.path().join("mirror")).unwrap()),
             provenance: provenance(directory.path()),
+            detector: Detector::new(&DetectorConfig::default()).unwrap(),
+            exits: Exits::new(Vec::new(), [0; 32]).unwrap(),
             observer: telemetry,
         }));
         let app = App::new(engine, store.clone(), metrics, limits.clone());
