@@ -416,7 +416,9 @@ proptest! {
     #[test]
     fn fast_is_plain(text in tempting_text()) {
         let secrets = shared();
-        prop_assert_eq!(scan(secrets, &text), secrets.scan_plainly(&text));
+        // The plain way also starts inside a value; what counts is what is left when overlaps are merged.
+        let resolved = crate::scan::resolve::resolve;
+        prop_assert_eq!(resolved(scan(secrets, &text)), resolved(secrets.scan_plainly(&text)));
     }
 
     /// What stands beyond the window of a hit changes nothing: the condition for cutting a stream anywhere.
