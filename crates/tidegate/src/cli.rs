@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{check, completions, demo, init, serve, session, token};
+use crate::commands::{
+    check, completions, demo, evidence, explain, init, ledger, scan, serve, session, token,
+};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -12,6 +14,8 @@ Examples:
   tidegate init && tidegate check tidegate.toml     write a configuration of your own and check it
   tidegate token create --role agent --principal alice --agent assistant
   tidegate session show sess_1234                   what a session has seen
+  tidegate scan notes.txt                           what the detectors find in a file
+  tidegate ledger verify                            whether the record is what was written
 
 Exit codes: 0 done, 1 the answer is no, 2 bad usage or configuration, 3 the environment failed.";
 
@@ -35,6 +39,10 @@ enum Command {
     Check(check::Check),
     Token(token::Token),
     Session(session::Session),
+    Scan(scan::Scan),
+    Explain(explain::Explain),
+    Ledger(ledger::Ledger),
+    Evidence(evidence::Evidence),
     Completions(completions::Completions),
 }
 
@@ -48,6 +56,10 @@ impl Cli {
             Command::Check(command) => command.run(),
             Command::Token(command) => command.run(),
             Command::Session(command) => command.run(),
+            Command::Scan(command) => command.run(),
+            Command::Explain(command) => command.run(),
+            Command::Ledger(command) => command.run(),
+            Command::Evidence(command) => command.run(),
             Command::Completions(command) => command.run(),
         }
     }

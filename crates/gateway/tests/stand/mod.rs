@@ -75,7 +75,7 @@ impl Stand {
             mirror: Some(Mirror::new(directory.path().join("mirror")).unwrap()),
             provenance: provenance(directory.path(), setting.ledger_disk),
             detector: Detector::new(&DetectorConfig::default()).unwrap(),
-            exits: Exits::new(Vec::new(), [0; 32]).unwrap(),
+            exits: Exits::NONE,
             observer: telemetry,
         }));
         let app = App::new(engine, store.clone(), metrics, limits.clone());
