@@ -1,6 +1,7 @@
 //! What detectors find decides: it raises labels, stops arguments, halts sessions and redacts outputs.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test stops at the first surprise"

@@ -1,6 +1,7 @@
 //! Whatever fails, nothing passes: full disks, a ledger that cannot write, a mirror that cannot be trusted.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test stops at the first surprise"

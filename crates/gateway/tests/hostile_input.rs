@@ -1,6 +1,7 @@
 //! Bad input gets a clear problem document and changes nothing.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test stops at the first surprise"

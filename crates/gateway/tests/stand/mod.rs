@@ -63,7 +63,7 @@ impl Stand {
 
     pub async fn start_with(setting: Setting) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(&directory.path().join("tidegate.db"), setting.sqlite).unwrap();
+        let store = SqliteStore::open(directory.path().join("tidegate.db"), setting.sqlite).unwrap();
         let store = Arc::new(store);
         let limits = setting.limits;
         let metrics = Arc::new(Metrics::new());
