@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{Attempt, Class, Confined, Decision, Ident, Name, Refusal, Rule, Tool, decide};
+use tidegate_core::{Attempt, Class, Confined, Decision, Ident, Name, Refusal, Tool, decide};
 use tidegate_ledger::event::{
     self, Event, EvidencePointer, FieldNames, PiiEgressBlock, PiiLeakRisk, ToolArgumentConstruction, Verdict,
 };
@@ -53,7 +53,7 @@ impl Engine {
             arguments: found.class(),
             policy: &self.policy.version,
         };
-        let evidence = self.evidence_of_leak(&record, arguments).await?;
+        let evidence = self.evidence_of_leak(&record, known, arguments).await?;
         let mut events = self.decision_events(&record, known, arguments);
         events.extend(found.exit_events(id, &shown));
         events.extend(evidence.map(|pointer| egress_block(&record, pointer)));
@@ -76,16 +76,16 @@ impl Engine {
         Ok(Name::parse("(unnameable)").map_err(|_| Interrupted)?)
     }
 
-    /// Arguments that were about to leak are put away, so that a reviewer can see what was stopped.
+    /// Arguments that were about to leak are put away, so that a reviewer can see what was stopped. They count
+    /// whichever rule stopped them: the label may have done so first.
     async fn evidence_of_leak(
         &self,
         record: &DecisionRecord<'_>,
+        known: Option<&Tool>,
         arguments: &Payload,
     ) -> Result<Option<EvidencePointer>, RecordError> {
-        let Decision::Deny(refusal) = record.decision else {
-            return Ok(None);
-        };
-        if refusal.rule() != Rule::ArgumentsAboveCeiling {
+        let ceiling = known.map_or(Class::Public, |tool| tool.ceiling);
+        if !matches!(record.decision, Decision::Deny(_)) || record.arguments <= ceiling {
             return Ok(None);
         }
         let content = Confined::new(record.arguments, arguments.text().0);

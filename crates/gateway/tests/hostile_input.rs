@@ -65,6 +65,12 @@ async fn wrong_bodies_change_nothing() {
         (path("authorize"), br#"{"tool":7}"#.to_vec(), 422, "wrong-shape"),
         (
             path("authorize"),
+            br#" ["web_search", {}]"#.to_vec(),
+            422,
+            "wrong-shape",
+        ),
+        (
+            path("authorize"),
             br#"{"tool":"no_such_tool","arguments":{}}"#.to_vec(),
             404,
             "unknown-tool",

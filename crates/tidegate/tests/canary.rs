@@ -11,7 +11,10 @@
 
 mod run;
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use reqwest::blocking::Client;
 use run::gateway::{Gateway, create_token};
@@ -185,6 +188,59 @@ fn push(client: &Client, gateway: &Gateway, token: &str, canaries: &Canaries, va
     assert_eq!(canaries.found_in(&answer), None);
 }
 
+/// A collector of traces that keeps every byte it is sent.
+struct Collector {
+    endpoint: String,
+    taken: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Collector {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let taken = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&taken);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let kept = Arc::clone(&kept);
+                std::thread::spawn(move || keep_all(stream.unwrap(), &kept));
+            }
+        });
+        Self { endpoint, taken }
+    }
+}
+
+/// Answers every request on a connection with nothing, and keeps what was sent.
+fn keep_all(stream: TcpStream, kept: &Mutex<Vec<u8>>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut writer = stream;
+    loop {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).unwrap_or(0) == 0 {
+                return;
+            }
+            kept.lock().unwrap().extend(line.as_bytes());
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap();
+            }
+            if line == "\r\n" {
+                break;
+            }
+        }
+        let mut body = vec![0; length];
+        if reader.read_exact(&mut body).is_err() {
+            return;
+        }
+        kept.lock().unwrap().extend(body);
+        let answer = b"HTTP/1.1 200 OK\r\ncontent-type: application/x-protobuf\r\ncontent-length: 0\r\n\r\n";
+        if writer.write_all(answer).is_err() {
+            return;
+        }
+    }
+}
+
 /// Every file below a directory that holds a canary.
 fn search(dir: &Path, canaries: &Canaries, hits: &mut Vec<String>, files: &mut u32) {
     for entry in std::fs::read_dir(dir).unwrap() {
@@ -206,10 +262,13 @@ fn search(dir: &Path, canaries: &Canaries, hits: &mut Vec<String>, files: &mut u
 #[test]
 fn nothing_that_passed_through_is_found_in_anything_that_was_written() {
     let place = Place::new();
+    let collector = Collector::start();
     place.write(
         "tidegate.toml",
         &format!(
-            "data_dir = \"state\"\nprivate_data_dir = \"mirror\"\n[telemetry]\ndecision_log = \"decisions\"\n{}",
+            "data_dir = \"state\"\nprivate_data_dir = \"mirror\"\n[telemetry]\ndecision_log = \"decisions\"\n\
+             otlp_endpoint = \"{}\"\n{}",
+            collector.endpoint,
             include_str!("../src/config/example.toml")
                 .lines()
                 .filter(|line| !line.starts_with("listen") && *line != "[telemetry]")
@@ -257,11 +316,21 @@ fn nothing_that_passed_through_is_found_in_anything_that_was_written() {
         "/openapi.json",
     ] {
         let answer = send(&client, &gateway, &auditor, "GET", path, Vec::new());
-        assert_eq!(canaries.found_in(&answer), None, "{path}");
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let line = answer
+            .split("},{")
+            .find(|part| canaries.found_in(part.as_bytes()).is_some());
+        assert_eq!(line, None, "{path}");
     }
     let (stdout, stderr) = gateway.stop_and_listen();
     assert_eq!(canaries.found_in(stdout.as_bytes()), None, "stdout");
     assert_eq!(canaries.found_in(stderr.as_bytes()), None, "stderr: {stderr}");
+    let traces = collector.taken.lock().unwrap().clone();
+    assert!(
+        traces.windows(9).any(|window| window == b"authorize"),
+        "no spans of calls were sent"
+    );
+    assert_eq!(canaries.found_in(&traces), None, "traces");
     let (mut hits, mut files) = (Vec::new(), 0);
     search(&place.path(""), &canaries, &mut hits, &mut files);
     assert_eq!(hits, Vec::<String>::new());
