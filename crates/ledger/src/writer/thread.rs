@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -65,15 +65,13 @@ pub(super) fn run(opened: Opened, options: &Options, jobs: &Receiver<Job>) -> Re
             // Memory over its bound for a while is better than a refusal; the next commit tries again.
             let _ = heads.trim();
         }
-        if log.unsigned() > 0 {
-            let deadline = *due.get_or_insert_with(|| Instant::now() + options.checkpoint_interval);
-            if log.unsigned() >= options.checkpoint_records || Instant::now() >= deadline {
-                // Unsigned records are durable all the same; it is tried again after the interval.
-                let signed = log.write_checkpoint(false);
-                due = signed
-                    .is_err()
-                    .then(|| Instant::now() + options.checkpoint_interval);
-            }
+        due = deadline(log.unsigned(), due, options.checkpoint_interval);
+        if due.is_some_and(|due| log.unsigned() >= options.checkpoint_records || Instant::now() >= due) {
+            // Unsigned records are durable all the same; it is tried again after the interval.
+            let signed = log.write_checkpoint(false);
+            due = signed
+                .is_err()
+                .then(|| Instant::now() + options.checkpoint_interval);
         }
         if !open {
             break;
@@ -83,6 +81,12 @@ pub(super) fn run(opened: Opened, options: &Options, jobs: &Receiver<Job>) -> Re
     indexer.stop();
     drop(lock);
     closed
+}
+
+/// When the next checkpoint is due. With nothing to sign there is none: a new segment begins with a checkpoint of its own,
+/// and a deadline left over from before it would pass again and again without anything to do.
+fn deadline(unsigned: u64, due: Option<Instant>, interval: Duration) -> Option<Instant> {
+    (unsigned > 0).then(|| due.unwrap_or_else(|| Instant::now() + interval))
 }
 
 /// Keeps the index at most a segment or two behind, so that opening stays quick. It is a convenience: whoever needs
@@ -221,5 +225,19 @@ fn index_kind(error: &IndexError) -> io::ErrorKind {
     match error {
         IndexError::Io(error) => error.kind(),
         IndexError::Sqlite(_) | IndexError::Damaged { .. } => io::ErrorKind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_ends_with_what_it_was_for() {
+        let interval = Duration::from_secs(3600);
+        let passed = Some(Instant::now());
+        assert_eq!(deadline(0, passed, interval), None);
+        assert_eq!(deadline(3, passed, interval), passed);
+        assert!(deadline(3, None, interval) > passed);
     }
 }
