@@ -170,7 +170,7 @@ mod tests {
             name: "support-inbox".into(),
             tool: tool.map(Into::into),
             rule: rule.map(RuleId::built_in),
-            value: value.map(|value| ValueDigest::of(value)),
+            value: value.map(ValueDigest::of),
         }
     }
 

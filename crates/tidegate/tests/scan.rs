@@ -147,6 +147,24 @@ fn a_batch_answers_every_line_in_order() {
 }
 
 #[test]
+fn escapes_hide_nothing_in_a_json_document() {
+    let place = Place::new();
+    let hidden = "{\"mail\": \"bob\\u0040corp.example\"}";
+    let rows = [hidden, "bob\\u0040corp.example"].map(|text| json!({"id": 1, "text": text}).to_string());
+    let answers = lines(&scan_input(
+        &place,
+        &["scan", "--batch"],
+        rows.join("\n").as_bytes(),
+    ));
+    let found = &answers[0]["findings"][0];
+    assert_eq!(
+        (&found["rule"], &found["start"], &found["end"]),
+        (&json!("email"), &json!(10), &json!(31))
+    );
+    assert_eq!(answers[1]["findings"], json!([]), "plain text has no escapes");
+}
+
+#[test]
 fn a_batch_line_that_is_too_long_is_passed_over() {
     let place = Place::new();
     let mut input = vec![b'x'; (16 << 20) + 10];

@@ -6,10 +6,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tidegate_detect::exits::ValueDigest;
-use tidegate_detect::injection::InjectionContext;
 use tidegate_detect::{Detector, Finding, FindingKind};
 
-use super::scan::{PlacesIn, open, shown};
+use super::scan::{PlacesIn, Rules, open, shown};
 use crate::failure::Failure;
 use crate::source::detection;
 use crate::terminal::{FAINT, HEAD, answer, note, painted};
@@ -47,11 +46,13 @@ pub(crate) struct Explain {
 impl Explain {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (detector, exits) = detection(self.config)?;
+        let rules = Rules { detector, exits };
+        let detector = &rules.detector;
         if self.rules {
-            return list(&detector);
+            return list(detector);
         }
         if let Some(rule) = self.rule {
-            return describe(&detector, &rule);
+            return describe(detector, &rule);
         }
         let name = shown(&self.input);
         let mut text = Vec::new();
@@ -64,8 +65,8 @@ impl Explain {
                 "{name}: larger than {LARGEST_TEXT} bytes"
             )));
         }
-        let inspection = detector.inspect(&text, &InjectionContext::NONE);
-        let exited = exits.apply(&text, "", inspection.scan.findings);
+        let inspection = rules.inspect(&text);
+        let exited = rules.exits.apply(&text, "", inspection.scan.findings);
         let mut findings = exited.kept;
         findings.extend(inspection.injection.findings);
         findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
@@ -75,7 +76,7 @@ impl Explain {
             let at = places.advance(&text, 0, finding.span.start);
             let place = format!("{name}:{}:{}", at.line, at.column);
             answer(painted(HEAD, format_args!("{place}: {}", finding.rule)))?;
-            explain(&detector, &text, finding, &raw)?;
+            explain(detector, &text, finding, &raw)?;
         }
         for (exit, _) in &exited.let_through {
             note(format_args!("{name}: let through by the exit {exit}"));

@@ -4,7 +4,6 @@ use std::io::{BufRead, Read, Write};
 
 use serde_json::{Value, json};
 use tidegate_core::Class;
-use tidegate_detect::injection::InjectionContext;
 
 use super::read::ScanError;
 use super::{Rules, counted, finding_json, injection_json};
@@ -47,7 +46,7 @@ fn answer(rules: &Rules, line: &[u8]) -> Value {
     let Some(Value::String(text)) = row.remove("text") else {
         return failed(&id, "the line has no \"text\" that is a string");
     };
-    let inspection = rules.detector.inspect(text.as_bytes(), &InjectionContext::NONE);
+    let inspection = rules.inspect(text.as_bytes());
     let injection = inspection.injection;
     let findings = counted(rules, text.as_bytes(), inspection.scan.findings, &injection);
     let class = findings

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use tidegate_detect::exits::Exits;
-use tidegate_detect::injection::Assessment;
-use tidegate_detect::{Detector, Finding};
+use tidegate_detect::injection::{Assessment, InjectionContext};
+use tidegate_detect::{Detector, Finding, Inspection};
 
 pub(crate) use places::{Place, Places as PlacesIn};
 
@@ -69,6 +69,22 @@ enum Format {
 pub(crate) struct Rules {
     pub(crate) detector: Detector,
     pub(crate) exits: Exits,
+}
+
+impl Rules {
+    /// Judges a whole text as the gateway judges a response: through the escapes, where it is a JSON document.
+    pub(crate) fn inspect(&self, text: &[u8]) -> Inspection {
+        let mut inspection = self.detector.inspect(text, &InjectionContext::NONE);
+        if is_escaped_json(text) {
+            inspection.scan = self.detector.scan_json(text);
+        }
+        inspection
+    }
+}
+
+fn is_escaped_json(text: &[u8]) -> bool {
+    let opens = matches!(text.trim_ascii_start().first(), Some(b'{' | b'[' | b'"'));
+    opens && text.contains(&b'\\') && serde_json::from_slice::<Value>(text).is_ok()
 }
 
 impl Scan {

@@ -70,7 +70,7 @@ pub(super) fn scan(
     let mut next = piece(input).map_err(ScanError::Read)?;
     if next.is_empty() {
         walk.window = first;
-        let inspection = rules.detector.inspect(&walk.window, &InjectionContext::NONE);
+        let inspection = rules.inspect(&walk.window);
         walk.take(inspection.scan.findings, &inspection.injection, show, out)?;
     } else {
         let mut scanner = StreamScanner::new(&rules.detector);
