@@ -1,12 +1,16 @@
 //! What the benchmarks share: measuring, and the machine's own limits to set beside each figure.
 
+pub mod corpus;
 mod disk;
 mod http;
+pub mod peers;
+mod processor;
 mod spread;
 pub mod stand;
 
 pub use disk::fdatasync_spread;
 pub use http::{HttpLoad, post};
+pub use processor::{mean_time, of_children};
 pub use spread::Spread;
 
 /// The resident memory of this process, in bytes, as the kernel counts it.

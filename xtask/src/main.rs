@@ -3,6 +3,7 @@
 mod bench;
 mod ci;
 mod eval;
+mod fuzz;
 mod steps;
 mod tidy;
 
@@ -14,6 +15,8 @@ usage: cargo xtask COMMAND
   lint            formatting, clippy and documentation, warnings denied
   tidy            what a program can check of the house style
   ci              test, then lint
+  fuzz [TARGET [SECONDS]]
+                  looks for inputs that break the detector's laws; needs cargo-fuzz
   bench [NAME]    what things cost, beside the machine's own limits in the same run
   eval            how well the detectors do on ../shared/eval; writes docs/quality.md";
 
@@ -27,6 +30,7 @@ fn main() -> ExitCode {
         "ci" => ci::test().and_then(|()| ci::lint()),
         "bench" => bench::run(words.next().as_deref()),
         "eval" => eval::run(),
+        "fuzz" => fuzz::run(words.next().as_deref(), words.next().as_deref()),
         _ => Err(USAGE.into()),
     };
     match done {

@@ -18,7 +18,9 @@ use tidegate_detect::injection::{
     Assessment, InjectionContext, KnownValues, Surface, Thresholds, Verdict, assess, assess_plain, triggers,
 };
 
-const ATTACKS: [(&str, &str); 5] = [
+const ATTACKS: [(&str, &str); 7] = [
+    ("frames", include_str!("corpus/injection/attack-frames.txt")),
+    ("languages", include_str!("corpus/injection/attack-languages.txt")),
     ("override", include_str!("corpus/injection/attack-override.txt")),
     ("role", include_str!("corpus/injection/attack-role.txt")),
     (
@@ -32,7 +34,8 @@ const ATTACKS: [(&str, &str); 5] = [
     ),
 ];
 
-const BENIGN: [(&str, &str); 4] = [
+const BENIGN: [(&str, &str); 5] = [
+    ("near", include_str!("corpus/injection/benign-near.txt")),
     ("documents", include_str!("corpus/injection/benign-documents.txt")),
     ("mail", include_str!("corpus/injection/benign-mail.txt")),
     ("prompts", include_str!("corpus/injection/benign-prompts.txt")),

@@ -118,10 +118,7 @@ pub(super) fn is_reference(value: &[u8]) -> bool {
 }
 
 fn is_placeholder(value: &[u8]) -> bool {
-    value.ends_with(b"EXAMPLE")
-        || value.ends_with(b"EXAMPLEKEY")
-        || is_masked(value)
-        || PLACEHOLDER_PARTS.is_match(value)
+    is_masked(value) || PLACEHOLDER_PARTS.is_match(value)
 }
 
 /// All of one mask character, perhaps cut into groups: `xxx-xxx`, `••••`, `####`.

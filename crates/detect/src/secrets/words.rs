@@ -21,8 +21,9 @@ pub(super) const PLACEHOLDER_PARTS: &[&str] = &[
     "changeme", "change_me", "change-me", "placeholder", "replaceme", "replace_", "replace-", "xxxxx",
     "*****", ".....", "redacted", "your_", "your-", "yourp", "yours", "yourt", "yourk", "youra", "your ",
     "insert_", "insert-", "goes_here", "goes-here", "_here", "-here", "dummy", "foobar", "fixme",
-    "not-set", "not_set", "notset", "to_be_", "_example", "-example", "example_", "example-", "sample_",
-    "sample-", "my-secret", "my_secret", "my-token", "my_token", "mytoken", "my-api", "my_api",
+    "not-set", "not_set", "notset", "to_be_", "example", "sample_", "sample-", "_sample", "-sample",
+    "samplekey", "sampletoken", "samplesecret", "notreal", "not_real", "not-real", "not_a_real", "not-a-real",
+    "fakekey", "faketoken", "fakesecret", "my-secret", "my_secret", "my-token", "my_token", "mytoken", "my-api", "my_api",
     "supersecret", "super-secret", "super_secret", "testtest", "bot-token", "bot_token", "todo",
 ];
 

@@ -1,6 +1,7 @@
-//! How fast records are appended and verified, beside what the disk and the hash function can do in the same run.
+//! How fast records are appended to the ledger and verified, beside what the disk and the hash function can do in the
+//! same run.
 //!
-//! `cargo run --release -p tidegate-ledger --example append_rate [DIRECTORY]`
+//! `cargo xtask bench ledger`; a directory as an argument chooses the disk.
 
 use std::error::Error;
 use std::fs::OpenOptions;

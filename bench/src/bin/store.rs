@@ -1,4 +1,4 @@
-//! How fast the embedded store is on this disk: `cargo run --release -p tidegate-store --example raise_rate [DIR]`.
+//! How fast the embedded store is on this disk: `cargo xtask bench store`; a directory as an argument chooses another.
 //!
 //! Every figure that depends on the disk stands beside the disk's own, measured in turns with it in the same run.
 #![expect(clippy::print_stdout, reason = "a program that prints what it measured")]
@@ -29,7 +29,9 @@ fn main() -> Result<(), Failure> {
     let parent = std::env::args()
         .nth(1)
         .map_or_else(std::env::temp_dir, PathBuf::from);
-    let dir = tempfile::Builder::new().prefix("raise_rate").tempdir_in(parent)?;
+    let dir = tempfile::Builder::new()
+        .prefix("bench-store")
+        .tempdir_in(parent)?;
     runtime.block_on(measure(dir.path()))
 }
 
