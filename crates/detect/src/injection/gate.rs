@@ -411,7 +411,7 @@ fn mark_if_met(text: &[u8], at: &Range<usize>, classes: ClassSet, marks: &mut Ma
     near::read_words(text, window, &mut marks.words);
     let may_stand = anchored()
         .flat_map(|anchored| &anchored.patterns)
-        .any(|pattern| pattern.may_stand(text, at, &marks.words));
+        .any(|pattern| pattern.may_stand_at(text, at, &marks.words));
     if may_stand {
         marks.mark(place, Mark::Estimate);
     }

@@ -41,7 +41,7 @@ pub(super) struct Outline {
 #[derive(Clone, Debug)]
 struct Wanted {
     classes: ClassSet,
-    within: usize,
+    gap: usize,
 }
 
 static OUTLINES: LazyLock<Vec<Outline>> = LazyLock::new(|| PATTERNS.iter().filter_map(Outline::of).collect());
@@ -52,7 +52,7 @@ impl Outline {
         let centre = pattern.steps.get(at)?.clone();
         let wanted = |(step, gap): (&Step, usize)| Wanted {
             classes: step.classes,
-            within: as_written(gap),
+            gap,
         };
         // A step's gap is its distance from the step before it.
         let gaps = pattern.steps.get(1..=at)?.iter().rev().map(|step| step.gap);
@@ -69,57 +69,70 @@ impl Outline {
 
     /// How far before and after the centre the pattern may reach.
     pub(super) fn reach(&self) -> (usize, usize) {
-        let sum = |list: &[Wanted]| list.iter().map(|wanted| wanted.within + WORD).sum();
+        let sum = |list: &[Wanted]| list.iter().map(|wanted| as_written(wanted.gap) + WORD).sum();
         (sum(&self.before), sum(&self.after))
     }
 
-    /// Whether every step may stand around a centre at this place, given the words there in order.
-    pub(super) fn may_stand(&self, text: &[u8], at: &Range<usize>, words: &[Word]) -> bool {
-        self.may_stand_before(text, at.start, words) && self.may_stand_after(text, at.end, words)
+    /// Whether every step may stand around a centre, given the words there in order.
+    fn may_stand(&self, text: &[u8], centre: &Word, words: &[Word]) -> bool {
+        self.may_stand_before(text, centre, words) && self.may_stand_after(text, centre, words)
     }
 
-    fn may_stand_before(&self, text: &[u8], centre: usize, words: &[Word]) -> bool {
-        let mut from = centre;
+    fn may_stand_before(&self, text: &[u8], centre: &Word, words: &[Word]) -> bool {
+        let (mut from, mut plain) = (centre.span.start, centre.plain.start);
         self.before.iter().all(|wanted| {
-            let floor = from.saturating_sub(wanted.within);
-            if wanted.may_be_shape(text, floor.saturating_sub(WORD)..from) {
-                from = 0;
+            let floor = from.saturating_sub(as_written(wanted.gap) + WORD);
+            if wanted.may_be_shape(text, floor..from) {
+                (from, plain) = (0, 0);
                 return true;
             }
-            let near = starting_in(words, floor.saturating_sub(WORD)..centre)
+            let near = starting_in(words, floor..centre.span.start).iter().find(|word| {
+                word.classes.meets(wanted.classes)
+                    && word.span.end <= centre.span.start
+                    && plain.saturating_sub(word.plain.end) <= wanted.gap
+            });
+            near.is_some_and(|word| {
+                (from, plain) = (word.span.start.min(from), word.plain.start.min(plain));
+                true
+            })
+        })
+    }
+
+    fn may_stand_after(&self, text: &[u8], centre: &Word, words: &[Word]) -> bool {
+        let (mut to, mut plain) = (centre.span.end, centre.plain.end);
+        self.after.iter().all(|wanted| {
+            let ceiling = to.saturating_add(as_written(wanted.gap) + WORD);
+            if wanted.may_be_shape(text, to..ceiling) {
+                (to, plain) = (text.len(), usize::MAX);
+                return true;
+            }
+            let near = starting_in(words, centre.span.end..ceiling)
                 .iter()
                 .filter(|word| word.classes.meets(wanted.classes))
-                .find(|word| (floor..=centre).contains(&word.span.end));
-            near.is_some_and(|word| {
-                from = word.span.start.min(from);
-                true
-            })
+                .filter(|word| word.plain.start.saturating_sub(plain) <= wanted.gap);
+            let ends = near.map(|word| (word.span.end, word.plain.end));
+            ends.reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)))
+                .is_some_and(|ends| {
+                    (to, plain) = (ends.0.max(to), ends.1.max(plain));
+                    true
+                })
         })
     }
 
-    fn may_stand_after(&self, text: &[u8], centre: usize, words: &[Word]) -> bool {
-        let mut to = centre;
-        self.after.iter().all(|wanted| {
-            let ceiling = to.saturating_add(wanted.within);
-            if wanted.may_be_shape(text, to..ceiling.saturating_add(WORD)) {
-                to = text.len();
-                return true;
-            }
-            let near = starting_in(words, centre..ceiling.saturating_add(1))
-                .iter()
-                .filter(|word| word.classes.meets(wanted.classes));
-            near.map(|word| word.span.end).max().is_some_and(|end| {
-                to = end.max(to);
-                true
-            })
-        })
+    /// Whether the pattern may stand around some word that touches the place.
+    pub(super) fn may_stand_at(&self, text: &[u8], place: &Range<usize>, words: &[Word]) -> bool {
+        let touching = |word: &&Word| word.span.start < place.end && place.start < word.span.end;
+        words
+            .iter()
+            .filter(touching)
+            .any(|word| word.classes.meets(self.centre.classes) && self.may_stand(text, word, words))
     }
 
     fn may_stand_somewhere(&self, text: &[u8], words: &[Word]) -> bool {
         words.iter().any(|word| {
             word.classes.meets(self.centre.classes)
                 && (word.opens_value || !self.centre.opens_value)
-                && self.may_stand(text, &word.span, words)
+                && self.may_stand(text, word, words)
         })
     }
 }
@@ -216,44 +229,43 @@ impl Wanted {
 #[derive(Debug)]
 pub(super) struct Word {
     span: Range<usize>,
+    /// Where it stands in the plain reading of the window, in which distances can only be longer.
+    plain: Range<usize>,
     classes: ClassSet,
     opens_value: bool,
 }
 
-impl Word {
-    fn new(text: &[u8], span: Range<usize>, classes: ClassSet) -> Self {
-        let opens_value = opens_value(text, span.start);
-        Self {
-            span,
-            classes,
-            opens_value,
-        }
-    }
-}
-
-/// Replaces `words` by the words of the lexicon that stand in the window, and the `@` of addresses, in order.
+/// Replaces `words` by the words of the lexicon that stand in the window, and the addresses, in order.
 pub(super) fn read_words(text: &[u8], window: Range<usize>, words: &mut Vec<Word>) {
     words.clear();
     let end = window.end.min(text.len());
     let mut at = word_start(text, window.start);
     let mut article = None;
+    let mut reader = Reader {
+        text,
+        words,
+        plain: 2 * window.len(),
+    };
+    let mut blank = false;
     while at < end {
         let rest = text.get(at..).unwrap_or_default();
         let length = rest
             .iter()
             .take_while(|byte| byte.is_ascii_alphanumeric())
             .count();
+        let before = at.checked_sub(1).and_then(|before| text.get(before)).copied();
         if length == 0 {
-            let byte = rest.first().copied().unwrap_or(0);
-            push_marked(text, at, byte, words);
+            let mark = rest.first().copied().unwrap_or(0);
+            reader.push_marked(at, mark);
+            reader.pass_mark(mark, blank);
+            blank = mark.is_ascii_whitespace() || blank && mark == b'\\';
             at += 1;
             continue;
         }
-        let noun = article == Some(at) && text.get(at - 1) == Some(&b' ');
-        push_known(text, at..at + length, noun, words);
-        let before = at.checked_sub(1).and_then(|before| text.get(before)).copied();
+        let noun = article == Some(at) && before == Some(b' ');
+        reader.push_known(at..at + length, noun);
         if before == Some(b'\\') && length > 1 {
-            push_known(text, at + 1..at + length, false, words);
+            reader.push_known(at + 1..at + length, false);
         }
         let word = rest.get(..length).unwrap_or_default();
         let is_article = length <= LONGEST_ARTICLE
@@ -261,10 +273,111 @@ pub(super) fn read_words(text: &[u8], window: Range<usize>, words: &mut Vec<Word
             && ARTICLES
                 .iter()
                 .any(|article| word.eq_ignore_ascii_case(article.as_bytes()));
+        // An escaped blank before a word may be one of many that become one.
+        let escaped = usize::from(before == Some(b'\\'));
+        reader.plain += length - escaped;
+        blank = escaped == 1 && length == 1;
         at += length;
         article = is_article.then_some(at + 1);
     }
     words.sort_by_key(|word| word.span.start);
+}
+
+/// Reads words and keeps count of the least that the plain reading has of what was passed.
+struct Reader<'a> {
+    text: &'a [u8],
+    words: &'a mut Vec<Word>,
+    plain: usize,
+}
+
+impl Reader<'_> {
+    /// Counts a mark: blanks in a row become one, what escapes something disappears, codes become one character.
+    fn pass_mark(&mut self, mark: u8, after_blank: bool) {
+        match mark {
+            b'\\' | 0x80..=0xbf => {}
+            b'%' | b'=' => self.plain = self.plain.saturating_sub(1),
+            b'&' => self.plain = self.plain.saturating_sub(LONGEST_ENTITY),
+            blank if blank.is_ascii_whitespace() && after_blank => {}
+            _ => self.plain += 1,
+        }
+    }
+
+    /// Pushes a word that starts `ahead` bytes after those that were counted.
+    fn push(&mut self, span: Range<usize>, ahead: usize, classes: ClassSet) {
+        let start = self.plain + ahead;
+        self.words.push(Word {
+            opens_value: opens_value(self.text, span.start),
+            plain: start..start + span.len(),
+            span,
+            classes,
+        });
+    }
+
+    fn push_known(&mut self, word: Range<usize>, noun: bool) {
+        let bytes = self.text.get(word.start..).unwrap_or_default();
+        if word.len() >= GLUED_WORD {
+            self.push_glued(&word);
+        }
+        let phrases = BY_START.get(&key(bytes, word.len()));
+        for phrase in phrases.map_or(&[][..], Vec::as_slice) {
+            let after = bytes.iter().skip(word.len());
+            let Some(more) = super::gate::follow(after, phrase.rest.iter().copied()) else {
+                continue;
+            };
+            let span = word.start..word.end + more;
+            let mut classes = unless_noun(self.text, &span, phrase.classes);
+            if noun {
+                classes = classes.without(actions());
+            }
+            if !classes.is_empty() {
+                self.push(span, 0, classes);
+            }
+        }
+        if let Some(class) = typo::meant(bytes.get(..word.len()).unwrap_or_default()) {
+            self.push(word, 0, class.into());
+        }
+    }
+
+    /// Looks for every entry at every byte: the slow way, for words that were glued together.
+    fn push_glued(&mut self, word: &Range<usize>) {
+        let bytes = self.text.get(word.clone()).unwrap_or_default();
+        LEXICON.find_in_bytes(bytes, |found, classes| {
+            let span = word.start + found.start..word.start + found.end;
+            self.push(span, found.start, classes);
+        });
+    }
+
+    fn push_marked(&mut self, at: usize, mark: u8) {
+        if mark == b'@' {
+            self.push_address(at);
+        }
+        for (entry, classes) in LEXICON.marked(mark) {
+            let span = at..at + entry.len();
+            let same = self
+                .text
+                .get(span.clone())
+                .is_some_and(|found| found.eq_ignore_ascii_case(entry.as_bytes()));
+            if same {
+                self.push(span, 0, classes);
+            }
+        }
+    }
+
+    /// Pushes the address around an `@`: words that are part of it do not stand before or after it.
+    fn push_address(&mut self, at: usize) {
+        let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'@');
+        let before = self.text.get(at.saturating_sub(WORD)..at).unwrap_or_default();
+        let before = before.iter().rev().take_while(is_part).count();
+        let after = self.text.get(at..).unwrap_or_default();
+        let after = after.iter().take(WORD).take_while(is_part).count();
+        let start = self.plain.saturating_sub(before);
+        self.words.push(Word {
+            span: at - before..at + after,
+            plain: start..start + before + after,
+            classes: Class::Address.into(),
+            opens_value: false,
+        });
+    }
 }
 
 /// What is left of the classes of a word that stands after an article or names a field: it asks for nothing.
@@ -277,6 +390,9 @@ pub(super) fn unless_noun(text: &[u8], span: &Range<usize>, classes: ClassSet) -
 }
 
 const LONGEST_ARTICLE: usize = 9;
+
+/// The longest entity, which becomes one character or none.
+const LONGEST_ENTITY: usize = 12;
 
 /// The words of the lexicon by their beginning.
 static BY_START: LazyLock<FxHashMap<(u64, usize), Vec<Phrase>>> = LazyLock::new(|| {
@@ -310,57 +426,6 @@ fn key(bytes: &[u8], length: usize) -> (u64, usize) {
         *slot = byte | 0x20;
     }
     (u64::from_le_bytes(start), length)
-}
-
-fn push_known(text: &[u8], word: Range<usize>, noun: bool, words: &mut Vec<Word>) {
-    let bytes = text.get(word.start..).unwrap_or_default();
-    if word.len() >= GLUED_WORD {
-        push_found(text, word.clone(), words);
-    }
-    for phrase in BY_START
-        .get(&key(bytes, word.len()))
-        .map_or(&[][..], Vec::as_slice)
-    {
-        let Some(more) = super::gate::follow(bytes.iter().skip(word.len()), phrase.rest.iter().copied())
-        else {
-            continue;
-        };
-        let span = word.start..word.end + more;
-        let mut classes = unless_noun(text, &span, phrase.classes);
-        if noun {
-            classes = classes.without(actions());
-        }
-        if !classes.is_empty() {
-            words.push(Word::new(text, span, classes));
-        }
-    }
-    if let Some(class) = typo::meant(bytes.get(..word.len()).unwrap_or_default()) {
-        words.push(Word::new(text, word, class.into()));
-    }
-}
-
-/// Looks for every entry at every byte: the slow way, for words that were glued together.
-fn push_found(text: &[u8], window: Range<usize>, words: &mut Vec<Word>) {
-    let bytes = text.get(window.clone()).unwrap_or_default();
-    LEXICON.find_in_bytes(bytes, |span, classes| {
-        let span = span.start + window.start..span.end + window.start;
-        words.push(Word::new(text, span, classes));
-    });
-}
-
-fn push_marked(text: &[u8], at: usize, mark: u8, words: &mut Vec<Word>) {
-    if mark == b'@' {
-        words.push(Word::new(text, at..at + 1, Class::Address.into()));
-    }
-    for (entry, classes) in LEXICON.marked(mark) {
-        let span = at..at + entry.len();
-        let same = text
-            .get(span.clone())
-            .is_some_and(|found| found.eq_ignore_ascii_case(entry.as_bytes()));
-        if same {
-            words.push(Word::new(text, span, classes));
-        }
-    }
 }
 
 /// Whether a quote that follows a colon or a bracket stands before this place, whatever blanks and escapes are between.
