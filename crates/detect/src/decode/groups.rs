@@ -21,7 +21,12 @@ const CHUNK: usize = 64;
 /// save for the first and the last.
 fn promising(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
-    for (number, chunk) in bytes.chunks(CHUNK).enumerate() {
+    let (chunks, rest) = bytes.as_chunks::<CHUNK>();
+    let mut last = [b'a'; CHUNK];
+    for (slot, byte) in last.iter_mut().zip(rest) {
+        *slot = *byte;
+    }
+    for (number, chunk) in chunks.iter().chain([&last]).enumerate() {
         if !shows_groups(chunk) {
             continue;
         }
@@ -35,18 +40,27 @@ fn promising(bytes: &[u8]) -> Vec<Range<usize>> {
     parts
 }
 
-fn shows_groups(chunk: &[u8]) -> bool {
+#[expect(
+    clippy::indexing_slicing,
+    reason = "the loop's end keeps every index inside arrays of fixed length"
+)]
+fn shows_groups(chunk: &[u8; CHUNK]) -> bool {
     let (mut bits, mut pairs, mut signs, mut gaps) = (0_u8, 0_u8, 0_u8, 0_u8);
     for &byte in chunk {
         bits += u8::from(byte & 0xfe == b'0');
         signs += u8::from((byte == b'.') | (byte == b'-'));
         gaps += u8::from((byte == b' ') | (byte == b'/') | (byte == b'\n'));
     }
-    for window in chunk.windows(4) {
-        if let [a, b, c, d] = window {
-            let joined = a.is_ascii_alphanumeric() & (*a != b'x') | d.is_ascii_alphanumeric();
-            pairs += u8::from(b.is_ascii_hexdigit() & c.is_ascii_hexdigit() & !joined);
-        }
+    let (mut hex, mut joins) = ([0_u8; CHUNK], [0_u8; CHUNK]);
+    for (at, &byte) in chunk.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0') < 10;
+        let lower = (byte | 0x20).wrapping_sub(b'a');
+        hex[at] = u8::from(digit | (lower < 6));
+        joins[at] = u8::from(digit | (lower < 26));
+    }
+    for at in 0..CHUNK - 3 {
+        let before = joins[at] & u8::from(chunk[at] != b'x');
+        pairs += hex[at + 1] & hex[at + 2] & !(before | joins[at + 3]);
     }
     bits >= 24 || pairs >= 3 || (signs >= 6 && gaps >= 3 && signs + gaps >= 12)
 }
@@ -63,6 +77,7 @@ pub(super) fn stretches(bytes: &[u8]) -> impl Iterator<Item = (Range<usize>, Enc
 /// What [`stretches`] finds, by a search of every byte.
 pub(super) fn all_stretches(bytes: &[u8]) -> impl Iterator<Item = (Range<usize>, Encoding, String)> {
     let mut at = 0;
+    let mut values = Vec::new();
     std::iter::from_fn(move || {
         while at < bytes.len() {
             let start = at;
@@ -70,10 +85,10 @@ pub(super) fn all_stretches(bytes: &[u8]) -> impl Iterator<Item = (Range<usize>,
                 at = next_start(bytes, start);
                 continue;
             };
-            let (end, values) = collect(bytes, start, kind);
+            let end = collect(bytes, start, kind, &mut values);
             at = end.max(next_start(bytes, start));
             if values.len() >= MIN_GROUPS
-                && let Some(text) = readable(values)
+                && let Some(text) = readable(std::mem::take(&mut values))
             {
                 return Some((start..end, kind.encoding(), text));
             }
@@ -113,13 +128,23 @@ const fn is_group_byte(byte: u8) -> bool {
 }
 
 fn kind_at(bytes: &[u8], start: usize) -> Option<Group> {
-    [Group::Bits, Group::Hex, Group::Morse]
-        .into_iter()
+    // Two bytes tell most words apart from any group.
+    let kinds: &[Group] = match bytes.get(start..)? {
+        [b'.' | b'-', ..] => &[Group::Morse],
+        [b'0' | b'1', b'0' | b'1', ..] => &[Group::Bits, Group::Hex],
+        [first, b'x', ..] if *first == b'0' => &[Group::Hex],
+        [first, second, ..] if first.is_ascii_hexdigit() && second.is_ascii_hexdigit() => &[Group::Hex],
+        _ => &[],
+    };
+    kinds
+        .iter()
+        .copied()
         .find(|&kind| group(bytes, start, kind).is_some())
 }
 
-fn collect(bytes: &[u8], start: usize, kind: Group) -> (usize, Vec<u8>) {
-    let mut values = Vec::new();
+/// Replaces `values` by those of the groups in a row that start here; returns where they end.
+fn collect(bytes: &[u8], start: usize, kind: Group, values: &mut Vec<u8>) -> usize {
+    values.clear();
     let mut at = start;
     let mut end = start;
     while let Some((value, length)) = group(bytes, at, kind) {
@@ -135,7 +160,7 @@ fn collect(bytes: &[u8], start: usize, kind: Group) -> (usize, Vec<u8>) {
             break;
         }
     }
-    (end, values)
+    end
 }
 
 const fn is_gap(byte: u8, kind: Group) -> bool {

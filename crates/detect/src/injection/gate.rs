@@ -2,8 +2,8 @@
 //!
 //! A block can only score if one of the anchored patterns holds in it. Each anchored pattern names its rarest words,
 //! and for a phrase its most telling word, which are the triggers that the shared pass looks for. Where one stands, the
-//! rest of the phrase must stand around it, over any blanks, and the step next to it in the pattern must stand near; a
-//! look at the few bytes there decides. Addresses are found by their `@`. Blocks that do not read as
+//! rest of the phrase must stand around it, over any blanks, and every other step of the pattern must be able to stand
+//! around that; a look at the words there decides (see `near`). Addresses are found by their `@`. Blocks that do not read as
 //! they stand (see `shape`) are always weighed, and so are blocks that name a tool of the session.
 
 use std::collections::BTreeMap;
@@ -18,18 +18,14 @@ use super::class::{Class, ClassSet};
 use super::context::InjectionContext;
 use super::entity::MAX_SHAPE;
 use super::lexicon::{LEXICON, is_word};
+use super::near::{self, Outline, Word};
 use super::pattern::{PATTERNS, Pattern};
-use super::score::TWISTED_KEYS;
+use super::score::{TWISTED_KEYS, least_points};
 use super::shape;
 use super::token::tokens;
 use crate::candidates::{Hit, Literal, MIN_LITERAL};
 use crate::decode::rot13;
 use crate::normalize::{normalize, split_beginnings};
-
-/// What a distance in the plain reading may have been as written: lines are indented, blanks doubled.
-const fn as_written(gap: usize) -> usize {
-    gap * 2 + 32
-}
 
 /// How far around a trigger its pattern can reach, as written.
 const REACH: usize = 320;
@@ -53,23 +49,32 @@ pub fn triggers() -> Vec<Literal> {
         .collect()
 }
 
-/// The blocks to weigh, in order.
-pub(super) fn select(text: &[u8], hits: &[Hit], context: &InjectionContext<'_>) -> Vec<Range<usize>> {
+/// The blocks to weigh, in order: those that may reach the score, and those that do not read as they stand.
+pub(super) fn select(
+    text: &[u8],
+    hits: &[Hit],
+    context: &InjectionContext<'_>,
+    score: f32,
+) -> Vec<Range<usize>> {
     let mut marks = Marks::of(text);
+    shape::for_each(text, |chunk| marks.mark(chunk, Mark::Weigh));
+    mark_images(text, &mut marks);
+    mark_tools(text, context, &mut marks);
     mark_hits(text, hits, &mut marks);
     mark_addresses(text, &mut marks);
-    mark_images(text, &mut marks);
-    shape::for_each(text, |chunk| marks.mark(chunk));
-    mark_tools(text, context, &mut marks);
-    marks.selected()
+    let least = least_points(score, context, MIN_TOOL_NAME);
+    marks.selected(|block, words| {
+        text.get(block.clone()).is_some_and(near::is_foreign)
+            || near::most_points(text, block, words).is_some_and(|most| most >= least)
+    })
 }
 
 static GATE: LazyLock<Gate> = LazyLock::new(Gate::build);
 
 struct Gate {
     triggers: Vec<Trigger>,
-    /// For each class what must stand near it; empty when the class never triggers.
-    needs: Vec<Vec<Need>>,
+    /// For each class the patterns that it anchors; none when the class never triggers.
+    anchored: Vec<Anchored>,
 }
 
 struct Trigger {
@@ -86,23 +91,34 @@ struct Entry {
     classes: ClassSet,
 }
 
-/// What must stand near a trigger.
-#[derive(Clone, Debug, PartialEq)]
-enum Need {
-    Nothing,
-    Before { classes: ClassSet, within: usize },
-    After { classes: ClassSet, within: usize },
+/// The patterns that a class anchors.
+#[derive(Clone, Default)]
+struct Anchored {
+    patterns: Vec<Outline>,
+    /// How far they reach before and after the anchor.
+    before: usize,
+    after: usize,
+}
+
+impl Anchored {
+    fn push(&mut self, pattern: Outline) {
+        let (before, after) = pattern.reach();
+        self.before = self.before.max(before).min(REACH);
+        self.after = self.after.max(after).min(REACH);
+        self.patterns.push(pattern);
+    }
 }
 
 impl Gate {
     fn build() -> Self {
-        let mut needs = vec![Vec::new(); Class::COUNT];
+        let mut anchored = vec![Anchored::default(); Class::COUNT];
         let mut anchors = ClassSet::default();
-        for (classes, need) in PATTERNS.iter().filter_map(need) {
-            anchors |= classes;
-            for class in classes.numbers() {
-                if let Some(list) = needs.get_mut(class) {
-                    list.push(need.clone());
+        let outlines = PATTERNS.iter().filter_map(Outline::of);
+        for outline in outlines.filter(|outline| outline.centre.anchor) {
+            anchors |= outline.centre.classes;
+            for class in outline.centre.classes.numbers() {
+                if let Some(patterns) = anchored.get_mut(class) {
+                    patterns.push(outline.clone());
                 }
             }
         }
@@ -120,32 +136,8 @@ impl Gate {
         let triggers = triggers
             .map(|(bytes, entries)| Trigger { bytes, entries })
             .collect();
-        Self { triggers, needs }
+        Self { triggers, anchored }
     }
-
-    fn needs(&self, class: usize) -> &[Need] {
-        self.needs.get(class).map_or(&[], Vec::as_slice)
-    }
-}
-
-/// The anchor of a pattern, and what its neighbour in the pattern asks for.
-fn need(pattern: &Pattern) -> Option<(ClassSet, Need)> {
-    let at = pattern.steps.iter().position(|step| step.anchor)?;
-    let anchor = pattern.steps.get(at)?;
-    let need = if let Some(before) = at.checked_sub(1).and_then(|before| pattern.steps.get(before)) {
-        Need::Before {
-            classes: before.classes,
-            within: as_written(anchor.gap),
-        }
-    } else if let Some(after) = pattern.steps.get(at + 1) {
-        Need::After {
-            classes: after.classes,
-            within: as_written(after.gap),
-        }
-    } else {
-        Need::Nothing
-    };
-    Some((anchor.classes, need))
 }
 
 /// The literals that stand for an entry: a short one between blanks, else its telling word, as composed and as decomposed.
@@ -315,13 +307,11 @@ fn mark_hits(text: &[u8], hits: &[Hit], marks: &mut Marks) {
             continue;
         };
         if trigger.entries.is_empty() {
-            marks.mark(hit.at.clone());
+            marks.mark(hit.at.clone(), Mark::Weigh);
         } else if is_word(text, &hit.at) {
             for entry in &trigger.entries {
                 if let Some(at) = entry.around(text, &hit.at) {
-                    for class in entry.classes.numbers() {
-                        mark_if_met(text, &at, class, marks);
-                    }
+                    mark_if_met(text, &at, near::unless_noun(text, &at, entry.classes), marks);
                 }
             }
         }
@@ -338,8 +328,12 @@ impl Entry {
     }
 }
 
-/// How many bytes of a text agree with a phrase whose blanks may be any blanks.
-fn follow<'a>(text: impl Iterator<Item = &'a u8>, phrase: impl Iterator<Item = u8>) -> Option<usize> {
+/// How many bytes of a text agree with a phrase whose blanks may be any blanks and whose apostrophes may be printed ones.
+/// Both may run backwards.
+pub(super) fn follow<'a>(
+    text: impl Iterator<Item = &'a u8>,
+    phrase: impl Iterator<Item = u8>,
+) -> Option<usize> {
     let mut text = text.copied().peekable();
     let mut used = 0;
     for wanted in phrase {
@@ -352,6 +346,12 @@ fn follow<'a>(text: impl Iterator<Item = &'a u8>, phrase: impl Iterator<Item = u
                 return None;
             }
             used += blanks;
+        } else if wanted == b'\'' && text.peek().is_some_and(|byte| !byte.is_ascii()) {
+            let printed = [text.next(), text.next(), text.next()];
+            let ((0xe2, 0x98 | 0x99) | (0x98 | 0x99, 0xe2)) = (printed[0]?, printed[2]?) else {
+                return None;
+            };
+            used += printed.len();
         } else {
             text.next_if(|byte| byte.eq_ignore_ascii_case(&wanted))?;
             used += 1;
@@ -368,7 +368,7 @@ fn mark_addresses(text: &[u8], marks: &mut Marks) {
         );
         if matches!(around, (Some(before), Some(after)) if !before.is_ascii_whitespace() && after.is_ascii_alphanumeric())
         {
-            mark_if_met(text, &(at..at + 1), Class::Address as usize, marks);
+            mark_if_met(text, &(at..at + 1), Class::Address.into(), marks);
         }
     }
 }
@@ -386,24 +386,34 @@ fn mark_images(text: &[u8], marks: &mut Marks) {
         let link = link.unwrap_or_default();
         let placeholder = link.windows(2).any(|pair| matches!(pair, [b'A'..=b'Z', b'_']));
         if placeholder || link.iter().any(|byte| matches!(byte, b'{' | b'<' | b'[')) {
-            marks.mark(at..at + window.len());
+            marks.mark(at..at + window.len(), Mark::Weigh);
         }
     }
 }
 
-fn mark_if_met(text: &[u8], at: &Range<usize>, class: usize, marks: &mut Marks) {
-    let needs = GATE.needs(class);
-    let reach = |pick: fn(&Need) -> usize| needs.iter().map(pick).max().unwrap_or(0);
-    let before = at.start.saturating_sub(reach(Need::reach_before));
-    let after = at.end.saturating_add(reach(Need::reach_after)).min(text.len());
-    if needs.contains(&Need::Nothing)
-        || meets(text.get(before..at.start), needs, Need::wants_before)
-        || meets(text.get(at.end..after), needs, Need::wants_after)
-    {
-        let window = around(text, at, REACH);
-        if !marks.all_marked(&window) && anything_holds(text.get(window.clone()).unwrap_or_default()) {
-            marks.mark(window);
+/// Marks what lies around an anchor of the classes if one of its patterns may stand there.
+fn mark_if_met(text: &[u8], at: &Range<usize>, classes: ClassSet, marks: &mut Marks) {
+    let anchored = || classes.numbers().filter_map(|class| GATE.anchored.get(class));
+    let place = at.start.saturating_sub(REACH)..at.end.saturating_add(REACH);
+    if anchored().all(|anchored| anchored.patterns.is_empty()) || marks.all_marked(&place) {
+        return;
+    }
+    let wide = text.get(around(text, at, REACH)).unwrap_or_default();
+    if near::is_foreign(wide) {
+        if anything_holds(wide) {
+            marks.mark(place, Mark::Weigh);
         }
+        return;
+    }
+    let before = anchored().map(|anchored| anchored.before).max().unwrap_or(0);
+    let after = anchored().map(|anchored| anchored.after).max().unwrap_or(0);
+    let window = at.start.saturating_sub(before)..at.end.saturating_add(after);
+    near::read_words(text, window, &mut marks.words);
+    let may_stand = anchored()
+        .flat_map(|anchored| &anchored.patterns)
+        .any(|pattern| pattern.may_stand_at(text, at, &marks.words));
+    if may_stand {
+        marks.mark(place, Mark::Estimate);
     }
 }
 
@@ -429,102 +439,73 @@ fn anything_holds(window: &[u8]) -> bool {
         .any(|held| PATTERNS.get(held.pattern).is_some_and(Pattern::is_anchored))
 }
 
-impl Need {
-    const fn reach_before(&self) -> usize {
-        match self {
-            Self::Before { within, .. } => *within,
-            Self::After { .. } | Self::Nothing => 0,
-        }
-    }
-
-    const fn reach_after(&self) -> usize {
-        match self {
-            Self::After { within, .. } => *within,
-            Self::Before { .. } | Self::Nothing => 0,
-        }
-    }
-
-    fn wants_before(&self) -> ClassSet {
-        match self {
-            Self::Before { classes, .. } => *classes,
-            Self::After { .. } | Self::Nothing => ClassSet::default(),
-        }
-    }
-
-    fn wants_after(&self) -> ClassSet {
-        match self {
-            Self::After { classes, .. } => *classes,
-            Self::Before { .. } | Self::Nothing => ClassSet::default(),
-        }
-    }
-}
-
-/// Whether something of the classes that are wanted may stand in the window. Says yes too often rather than not.
-fn meets(window: Option<&[u8]>, needs: &[Need], wants: fn(&Need) -> ClassSet) -> bool {
-    let wanted = needs
-        .iter()
-        .map(wants)
-        .fold(ClassSet::default(), |all, classes| all | classes);
-    let Some(window) = window.filter(|window| !window.is_empty() && !wanted.is_empty()) else {
-        return false;
-    };
-    let shapes =
-        ClassSet::from(Class::Account) | Class::Money.into() | Class::Ident.into() | Class::Toolinvoke.into();
-    let shaped = wanted.meets(shapes) && window.iter().any(|&b| b.is_ascii_digit() || b == b'(');
-    let addressed = wanted.meets(Class::Address.into()) && window.contains(&b'@');
-    shaped || addressed || LEXICON.mentions(window, wanted)
-}
-
 fn mark_tools(text: &[u8], context: &InjectionContext<'_>, marks: &mut Marks) {
     let names = context
         .tool_names
         .iter()
         .filter(|name| name.len() >= MIN_TOOL_NAME);
-    if let Ok(finder) = AhoCorasick::new(names) {
+    if names.clone().next().is_some()
+        && let Ok(finder) = AhoCorasick::new(names)
+    {
         for found in finder.find_iter(text) {
-            marks.mark(found.range());
+            marks.mark(found.range(), Mark::Weigh);
         }
     }
 }
 
-/// Blocks and which of them were pointed at.
+/// What was seen in a block.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Mark {
+    Nothing,
+    /// A pattern may stand there, which may be enough evidence or not.
+    Estimate,
+    /// Only its plain reading tells.
+    Weigh,
+}
+
+/// Blocks and what was seen in them.
 struct Marks {
-    blocks: Vec<(Range<usize>, bool)>,
+    blocks: Vec<(Range<usize>, Mark)>,
+    /// Space for the words around a place.
+    words: Vec<Word>,
 }
 
 impl Marks {
     fn of(text: &[u8]) -> Self {
         Self {
-            blocks: blocks(text).map(|block| (block, false)).collect(),
+            blocks: blocks(text).map(|block| (block, Mark::Nothing)).collect(),
+            words: Vec::new(),
         }
     }
 
     /// Marks every block that holds some part of the place.
-    fn mark(&mut self, place: Range<usize>) {
+    fn mark(&mut self, place: Range<usize>, mark: Mark) {
         let first = self.blocks.partition_point(|(block, _)| block.end <= place.start);
-        for (block, marked) in self.blocks.iter_mut().skip(first) {
+        for (block, known) in self.blocks.iter_mut().skip(first) {
             if block.start >= place.end {
                 break;
             }
-            *marked = true;
+            *known = mark.max(*known);
         }
     }
 
     /// Whether every block that holds some part of the place is marked already.
     fn all_marked(&self, place: &Range<usize>) -> bool {
         let first = self.blocks.partition_point(|(block, _)| block.end <= place.start);
-        let touched = self
-            .blocks
+        self.blocks
             .iter()
             .skip(first)
-            .take_while(|(block, _)| block.start < place.end);
-        touched.into_iter().all(|(_, marked)| *marked)
+            .take_while(|(block, _)| block.start < place.end)
+            .all(|(_, mark)| *mark > Mark::Nothing)
     }
 
-    fn selected(self) -> Vec<Range<usize>> {
-        self.blocks
-            .into_iter()
-            .filter_map(|(block, marked)| marked.then_some(block))
-            .collect()
+    fn selected(self, may_reach: impl Fn(Range<usize>, &mut Vec<Word>) -> bool) -> Vec<Range<usize>> {
+        let mut words = self.words;
+        let wanted = self.blocks.into_iter().filter(|(block, mark)| match mark {
+            Mark::Nothing => false,
+            Mark::Estimate => may_reach(block.clone(), &mut words),
+            Mark::Weigh => true,
+        });
+        wanted.map(|(block, _)| block).collect()
     }
 }

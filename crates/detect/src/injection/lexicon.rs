@@ -12,7 +12,7 @@ use super::token::Token;
 use crate::normalize::normalize;
 
 /// In a word this long, entries are found without word borders: someone glued a sentence together.
-const GLUED_WORD: usize = 14;
+pub(super) const GLUED_WORD: usize = 14;
 
 /// The shortest entry that is looked for inside a glued word.
 const GLUED_ENTRY: usize = 5;
@@ -86,14 +86,25 @@ impl Lexicon {
             .map(|(entry, classes)| (entry.as_str(), *classes))
     }
 
-    /// Whether an entry of one of the classes stands somewhere in the bytes.
-    pub(super) fn mentions(&self, bytes: &[u8], classes: ClassSet) -> bool {
-        self.finder.as_ref().is_some_and(|finder| {
-            finder.find_overlapping_iter(bytes).any(|found| {
-                let known = self.entries.get(found.pattern().as_usize());
-                known.is_some_and(|(_, known)| known.meets(classes)) && is_word(bytes, &found.range())
-            })
-        })
+    /// Calls `found` with each entry that may stand in the bytes, as they are written.
+    pub(super) fn find_in_bytes(&self, bytes: &[u8], mut found: impl FnMut(Range<usize>, ClassSet)) {
+        let Some(finder) = &self.finder else { return };
+        for entry in finder.find_overlapping_iter(bytes) {
+            if is_word(bytes, &entry.range())
+                && let Some((_, classes)) = self.entries.get(entry.pattern().as_usize())
+            {
+                found(entry.range(), *classes);
+            }
+        }
+    }
+
+    /// The entries that start with a mark.
+    pub(super) fn marked(&self, mark: u8) -> impl Iterator<Item = (&str, ClassSet)> {
+        let numbers = self.by_mark.get(usize::from(mark)).map_or(&[][..], Vec::as_slice);
+        numbers
+            .iter()
+            .filter_map(|&number| self.entries.get(number))
+            .map(|(entry, classes)| (entry.as_str(), *classes))
     }
 
     /// Every entry that stands in the text, overlapping ones included, in no order.

@@ -12,6 +12,7 @@ mod context;
 mod entity;
 mod gate;
 mod lexicon;
+mod near;
 mod pattern;
 mod score;
 mod shape;
@@ -89,7 +90,7 @@ pub fn assess(
     context: &InjectionContext<'_>,
     thresholds: Thresholds,
 ) -> Assessment {
-    let selected = gate::select(text, hits, context);
+    let selected = gate::select(text, hits, context, thresholds.suspicious);
     conclude(text, selected.into_iter(), context, thresholds)
 }
 

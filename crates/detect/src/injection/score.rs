@@ -44,6 +44,9 @@ const SESSION_TOOL: f32 = 1.5;
 /// Points for an address that the session has never met, beside a directive that uses it.
 const UNKNOWN_VALUE: f32 = 1.0;
 
+/// What sums in another order may differ by, and more.
+const ROUNDING: f32 = 0.01;
+
 /// The fewest hidden characters that are a text.
 const HIDDEN_CHARACTERS: usize = 4;
 
@@ -61,6 +64,24 @@ impl Evidence {
         }
         1.0 / (1.0 + (-(self.points - EVEN_POINTS) * STEEPNESS).exp())
     }
+}
+
+/// The points without which a text cannot reach a score, however much the session adds.
+pub(super) fn least_points(score: f32, context: &InjectionContext<'_>, shortest_tool_name: usize) -> f32 {
+    let unmarked_tool = context
+        .tool_names
+        .iter()
+        .any(|name| name.len() < shortest_tool_name);
+    let tool = if unmarked_tool { SESSION_TOOL } else { 0.0 };
+    let unknown = if context.known.is_some() {
+        UNKNOWN_VALUE
+    } else {
+        0.0
+    };
+    if score <= 0.0 {
+        return f32::NEG_INFINITY;
+    }
+    EVEN_POINTS - (1.0 / score - 1.0).ln() / STEEPNESS - tool - unknown - ROUNDING
 }
 
 /// Weighs a block of text. Spans are offsets into the block.
@@ -229,19 +250,19 @@ fn session_points(text: &str, context: &InjectionContext<'_>, tokens: &[Token]) 
 
 /// Points by family, the largest first.
 #[derive(Default)]
-struct Ledger {
+pub(super) struct Ledger {
     families: Vec<(&'static str, Vec<f32>)>,
 }
 
 impl Ledger {
-    fn add(&mut self, family: &'static str, points: f32) {
+    pub(super) fn add(&mut self, family: &'static str, points: f32) {
         match self.families.iter_mut().find(|(known, _)| *known == family) {
             Some((_, list)) => list.push(points),
             None => self.families.push((family, vec![points])),
         }
     }
 
-    fn total(mut self) -> f32 {
+    pub(super) fn total(mut self) -> f32 {
         self.families
             .iter_mut()
             .map(|(_, list)| {

@@ -30,7 +30,7 @@ pub(super) fn for_each(text: &[u8], mut found: impl FnMut(Range<usize>)) {
             || signs.control
             || signs.marks && (0..chunk.len()).any(|from| escaped(text, at + from))
             || signs.blanks >= BLANKS
-            || pulled_apart(at.checked_sub(1).and_then(|before| text.get(before)), window)
+            || pulled_apart(&with_neighbours(text, at))
         {
             found(at..end);
         }
@@ -129,20 +129,69 @@ const fn is_letter(high: u8, low: u8) -> bool {
     matches!(high, b'4'..=b'7') && low.is_ascii_hexdigit()
 }
 
-/// Whether four letters in a row stand alone, as in `i g n o`. `before` is the byte before the window.
-fn pulled_apart(before: Option<&u8>, window: &[u8]) -> bool {
-    let mut letters = [0_u8; CHUNK + AHEAD + 1];
-    for (flag, &byte) in letters
-        .iter_mut()
-        .zip(before.or(Some(&b' ')).into_iter().chain(window))
-    {
-        *flag = u8::from(byte.is_ascii_alphabetic());
+/// A chunk with the byte before it and those that its tests look at after it; past the ends of the text a mark.
+const WITH_NEIGHBOURS: usize = 1 + CHUNK + AHEAD;
+
+fn with_neighbours(text: &[u8], at: usize) -> [u8; WITH_NEIGHBOURS] {
+    let whole = at
+        .checked_sub(1)
+        .and_then(|start| text.get(start..start + WITH_NEIGHBOURS)?.try_into().ok());
+    whole.unwrap_or_else(|| {
+        let mut bytes = [b'.'; WITH_NEIGHBOURS];
+        let (lead, start) = if at == 0 { (1, 0) } else { (0, at - 1) };
+        let there = text.get(start..).unwrap_or_default();
+        for (slot, byte) in bytes.iter_mut().skip(lead).zip(there) {
+            *slot = *byte;
+        }
+        bytes
+    })
+}
+
+/// Whether four letters in a row stand alone, as in `i g n o`.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "the loops' ends keep every index inside arrays of fixed length"
+)]
+fn pulled_apart(bytes: &[u8; WITH_NEIGHBOURS]) -> bool {
+    let mut letters = [0_u8; WITH_NEIGHBOURS];
+    for (flag, &byte) in letters.iter_mut().zip(bytes) {
+        *flag = u8::from((byte | 0x20).wrapping_sub(b'a') < 26);
+    }
+    let mut alone = [0_u8; WITH_NEIGHBOURS];
+    for at in 1..WITH_NEIGHBOURS - 1 {
+        alone[at] = letters[at] & !(letters[at - 1] | letters[at + 1]);
     }
     let mut any = 0;
-    for w in letters.windows(9) {
-        if let [o, a, p, b, q, c, r, d, s] = w {
-            any |= a & b & c & d & (1 - (o | p | q | r | s));
-        }
+    for at in 0..WITH_NEIGHBOURS - 6 {
+        any |= alone[at] & alone[at + 2] & alone[at + 4] & alone[at + 6];
     }
     any != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Four letters, no letter before, between or after them, the first of them after the byte before the chunk.
+    fn pulled_apart_plainly(text: &[u8], at: usize) -> bool {
+        let letter = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphabetic);
+        let end = at + CHUNK + AHEAD;
+        (at..end).any(|first| {
+            first + 7 < end
+                && (0..4).all(|n| letter(first + 2 * n) && !letter(first + 2 * n + 1))
+                && !first.checked_sub(1).is_some_and(letter)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn whole_chunks_equal_one_byte_at_a_time(text in "([a-c][ .]|[ab][ab] ){0,60}", odd in 0..3usize) {
+            let text = text.get(odd..).unwrap_or_default().as_bytes();
+            for at in (0..text.len()).step_by(CHUNK) {
+                let fast = pulled_apart(&with_neighbours(text, at));
+                prop_assert_eq!(fast, pulled_apart_plainly(text, at));
+            }
+        }
+    }
 }

@@ -51,13 +51,18 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// Words such as `email`, `report` or `order` name a thing after an article or before a colon; then they ask for nothing.
-fn drop_nouns(text: &str, tokens: &mut Vec<Token>) {
-    let actions = ClassSet::from(Class::Send)
+/// What words ask for that may as well name a thing.
+pub(super) fn actions() -> ClassSet {
+    ClassSet::from(Class::Send)
         | Class::Pay.into()
         | Class::Act.into()
         | Class::Strongact.into()
-        | Class::Get.into();
+        | Class::Get.into()
+}
+
+/// Words such as `email`, `report` or `order` name a thing after an article or before a colon; then they ask for nothing.
+fn drop_nouns(text: &str, tokens: &mut Vec<Token>) {
+    let actions = actions();
     tokens.retain_mut(|token| {
         if token.classes.meets(actions)
             && (follows_article(text, token.span.start) || names_field(text, token.span.end))
@@ -86,7 +91,8 @@ fn follows_article(text: &str, at: usize) -> bool {
     ARTICLES.iter().any(|article| word.eq_ignore_ascii_case(article))
 }
 
-const ARTICLES: [&str; 24] = [
+/// Words after which an action names a thing.
+pub(super) const ARTICLES: [&str; 24] = [
     "a",
     "an",
     "the",

@@ -21,19 +21,24 @@ pub(super) fn find(text: &str, tokens: &mut Vec<Token>) {
     while at < bytes.len() {
         let rest = bytes.get(at..).unwrap_or_default();
         let length = rest.iter().take_while(|b| b.is_ascii_alphanumeric()).count();
-        if (5..=13).contains(&length)
-            && matches!(rest, [b'i' | b'I' | b'd' | b'D' | b'p' | b'P' | b'g' | b'G', ..])
-        {
-            let word = rest.get(..length).unwrap_or_default();
-            let close = WORDS.iter().find(|(key, _)| one_edit_apart(word, key.as_bytes()));
-            if let Some((_, class)) = close {
-                let mut token = Token::of(at..at + length, *class);
-                token.misspelt = true;
-                tokens.push(token);
-            }
+        if let Some(class) = meant(rest.get(..length).unwrap_or_default()) {
+            let mut token = Token::of(at..at + length, class);
+            token.misspelt = true;
+            tokens.push(token);
         }
         at += length.max(1);
     }
+}
+
+/// What a word means that is one edit away from a key word.
+pub(super) fn meant(word: &[u8]) -> Option<Class> {
+    let likely = (5..=13).contains(&word.len())
+        && matches!(word, [b'i' | b'I' | b'd' | b'D' | b'p' | b'P' | b'g' | b'G', ..]);
+    if !likely {
+        return None;
+    }
+    let close = WORDS.iter().find(|(key, _)| one_edit_apart(word, key.as_bytes()));
+    close.map(|(_, class)| *class)
 }
 
 /// Whether one insertion, deletion, replacement or swap of neighbours turns one word into the other. The first letter

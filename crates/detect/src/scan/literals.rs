@@ -1,27 +1,28 @@
 //! Finds every literal of every rule family in one go.
 //!
 //! An automaton over hundreds of keywords costs a dependent load for each byte. Instead each literal is represented
-//! by its rarest four bytes (three, when it has no more), and a bit table says for each position whether some
-//! literal could stand there: independent loads, several positions at a time. Only where the bit is set are the
-//! literals compared. The table is a filter, never an answer: folding and hashing may let too much through and can
-//! let nothing slip.
+//! by its rarest four bytes (three, when it has no more), and a table says for each position whether some
+//! literal could stand there: independent loads, several positions at a time. Three bytes choose a word of the table
+//! and the fourth a bit in it, so that a literal of three bytes is a full word and one look serves both kinds. Only
+//! where the bit is set are the literals compared. The table is a filter, never an answer: folding and hashing may let
+//! too much through and can let nothing slip.
 
 use std::ops::Range;
 
 use crate::candidates::{Case, Literal, MIN_LITERAL};
 
-/// Bits of the filter, as a power of two: so many that few hold by chance, so few that it stays in the nearest cache.
-const FILTER_BITS: u32 = 18;
-const FILTER_WORDS: usize = 1 << (FILTER_BITS - 6);
-const BUCKET_BITS: u32 = 13;
-const BUCKETS: usize = 1 << BUCKET_BITS;
+/// Words of the filter, as a power of two: so many that few collide, so few that those which everyday text asks for stay
+/// in the nearest cache.
+const FILTER_BITS: u32 = 13;
+const FILTER_WORDS: usize = 1 << FILTER_BITS;
+const THREE_BYTES: u32 = 0x00ff_ffff;
 const FOLD: u64 = 0x2020_2020_2020_2020;
 
 /// All literals, ready to be searched for.
 pub(crate) struct LiteralSet {
     literals: Vec<Registered>,
-    four: GramTable,
-    three: GramTable,
+    filter: Filter,
+    grams: GramTable,
 }
 
 struct Registered {
@@ -57,12 +58,12 @@ impl LiteralSet {
                 });
             }
         }
-        let four = GramTable::new(4, &literals);
-        let three = GramTable::new(3, &literals);
+        let entries: Vec<Entry> = literals.iter().enumerate().map(Entry::of).collect();
+        let filter = Filter::new(&entries);
         Self {
             literals,
-            four,
-            three,
+            grams: GramTable::new(entries, filter.factor),
+            filter,
         }
     }
 
@@ -122,20 +123,15 @@ impl LiteralSet {
 
     /// One bit for each of eight positions: whether some literal's representative bytes may stand there.
     #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "a gram is the low four bytes")]
     fn possible(&self, now: u64, next: u64) -> u32 {
         let (low, high) = grams(now, next);
         let mut possible = 0;
         for k in 0..4 {
-            possible |= self.may_stand(low >> (8 * k)) << k;
-            possible |= self.may_stand(high >> (8 * k)) << (k + 4);
+            possible |= self.filter.bit((low >> (8 * k)) as u32) << k;
+            possible |= self.filter.bit((high >> (8 * k)) as u32) << (k + 4);
         }
         possible
-    }
-
-    #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "a gram is the low four bytes")]
-    fn may_stand(&self, bytes: u64) -> u32 {
-        self.four.bit(bytes as u32) | self.three.bit((bytes as u32) & 0x00ff_ffff)
     }
 
     #[cold]
@@ -158,10 +154,8 @@ impl LiteralSet {
             } else {
                 high >> (8 * (k - 4))
             } as u32;
-            for (table, gram) in [(&self.four, gram), (&self.three, gram & 0x00ff_ffff)] {
-                for entry in table.entries(gram) {
-                    self.confirm(text, at + k as usize, entry, hits);
-                }
+            for entry in self.grams.entries(gram, self.filter.factor) {
+                self.confirm(text, at + k as usize, entry, hits);
             }
         }
     }
@@ -204,14 +198,108 @@ impl Registered {
 
 struct Entry {
     gram: u32,
+    /// The bytes of the gram that count: all four, or three.
+    mask: u32,
     offset: usize,
     literal: usize,
 }
 
-/// Which grams represent a literal. `filter` is asked for each byte of a text, `entries` where it says yes.
+impl Entry {
+    fn of((literal, registered): (usize, &Registered)) -> Self {
+        let (offset, gram) = rarest(&registered.bytes, registered.bytes.len().min(4));
+        let mask = if registered.bytes.len() < 4 {
+            THREE_BYTES
+        } else {
+            u32::MAX
+        };
+        Self {
+            gram,
+            mask,
+            offset,
+            literal,
+        }
+    }
+}
+
+/// What is asked for each byte of a text.
+struct Filter {
+    words: Box<[u64; FILTER_WORDS]>,
+    factor: u32,
+}
+
+impl Filter {
+    /// Tries some ways to hash and keeps the one that lets the least of everyday text through.
+    fn new(entries: &[Entry]) -> Self {
+        let everyday: Vec<u32> = EVERYDAY.windows(4).map(gram_of).collect();
+        let filters = FACTORS.into_iter().map(|factor| Self::hashed(factor, entries));
+        filters
+            .min_by_key(|filter| everyday.iter().map(|gram| filter.bit(*gram)).sum::<u32>())
+            .unwrap_or_else(|| Self::hashed(1, entries))
+    }
+
+    fn hashed(factor: u32, entries: &[Entry]) -> Self {
+        let mut filter = Self {
+            words: Box::new([0; FILTER_WORDS]),
+            factor,
+        };
+        for entry in entries {
+            let bits = if entry.mask == u32::MAX {
+                1 << fourth(entry.gram)
+            } else {
+                u64::MAX
+            };
+            *filter.word_mut(entry.gram) |= bits;
+        }
+        filter
+    }
+
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a slot has FILTER_BITS bits, the table a word for each"
+    )]
+    fn word_mut(&mut self, gram: u32) -> &mut u64 {
+        &mut self.words[slot(gram, self.factor)]
+    }
+
+    #[inline(always)]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a slot has FILTER_BITS bits, the table a word for each"
+    )]
+    fn bit(&self, gram: u32) -> u32 {
+        ((self.words[slot(gram, self.factor)] >> fourth(gram)) & 1) as u32
+    }
+}
+
+/// Odd numbers with no pattern in their bits.
+const FACTORS: [u32; 8] = [
+    0x9e37_79b1,
+    0x85eb_ca6b,
+    0xc2b2_ae35,
+    0x27d4_eb2f,
+    0x1656_67b1,
+    0xcc9e_2d51,
+    0x1b87_3593,
+    0x7feb_352d,
+];
+
+/// Which word of the filter a gram's first three bytes choose.
+#[inline(always)]
+const fn slot(gram: u32, factor: u32) -> usize {
+    // Shifting the fourth byte out costs no more than masking it, and leaves the others where they weigh most.
+    ((gram << 8).wrapping_mul(factor) >> (32 - FILTER_BITS)) as usize
+}
+
+/// Which bit of its word a gram's fourth byte chooses.
+#[inline(always)]
+const fn fourth(gram: u32) -> u32 {
+    // Folding has set bit 5 of every byte; bit 6 takes its place.
+    ((gram >> 24) & 0x1f) | ((gram >> 25) & 0x20)
+}
+
+/// Which grams represent a literal, for where the filter says that one may stand.
 struct GramTable {
-    filter: Box<[u64; FILTER_WORDS]>,
-    /// Sorted by bucket; `starts` says where a bucket's entries begin.
+    /// Sorted by the word of the filter that their grams choose; `starts` says where a word's entries begin.
     entries: Vec<Entry>,
     starts: Vec<u32>,
 }
@@ -221,87 +309,48 @@ impl GramTable {
         clippy::cast_possible_truncation,
         reason = "there are far fewer than 2^32 literals"
     )]
-    fn new(width: usize, literals: &[Registered]) -> Self {
-        let mut entries: Vec<Entry> = literals
-            .iter()
-            .enumerate()
-            .filter(|(_, literal)| literal.bytes.len().min(4) == width)
-            .map(|(index, literal)| {
-                let (offset, gram) = rarest(&literal.bytes, width);
-                Entry {
-                    gram,
-                    offset,
-                    literal: index,
-                }
-            })
+    fn new(mut entries: Vec<Entry>, factor: u32) -> Self {
+        entries.sort_by_key(|entry| (slot(entry.gram, factor), entry.gram));
+        let starts = (0..=FILTER_WORDS)
+            .map(|wanted| entries.partition_point(|entry| slot(entry.gram, factor) < wanted) as u32)
             .collect();
-        entries.sort_by_key(|entry| (bucket(entry.gram), entry.gram));
-        let mut filter = Box::new([0u64; FILTER_WORDS]);
-        for entry in &entries {
-            let slot = slot(entry.gram);
-            if let Some(word) = filter.get_mut(slot / 64) {
-                *word |= 1 << (slot % 64);
-            }
-        }
-        let starts = (0..=BUCKETS)
-            .map(|wanted| entries.partition_point(|entry| bucket(entry.gram) < wanted) as u32)
-            .collect();
-        Self {
-            filter,
-            entries,
-            starts,
-        }
+        Self { entries, starts }
     }
 
-    #[inline(always)]
-    #[expect(
-        clippy::indexing_slicing,
-        reason = "a slot has FILTER_BITS bits, the table one bit for each"
-    )]
-    fn bit(&self, gram: u32) -> u32 {
-        let slot = slot(gram);
-        ((self.filter[slot / 64] >> (slot % 64)) & 1) as u32
-    }
-
-    fn entries(&self, gram: u32) -> impl Iterator<Item = &Entry> {
-        let bucket = bucket(gram);
-        let start = self.starts.get(bucket).map_or(0, |at| *at as usize);
-        let end = self.starts.get(bucket + 1).map_or(start, |at| *at as usize);
+    fn entries(&self, gram: u32, factor: u32) -> impl Iterator<Item = &Entry> {
+        let slot = slot(gram, factor);
+        let start = self.starts.get(slot).map_or(0, |at| *at as usize);
+        let end = self.starts.get(slot + 1).map_or(start, |at| *at as usize);
         self.entries
             .get(start..end)
             .unwrap_or_default()
             .iter()
-            .filter(move |entry| entry.gram == gram)
+            .filter(move |entry| (gram ^ entry.gram) & entry.mask == 0)
     }
-}
-
-#[inline(always)]
-const fn slot(gram: u32) -> usize {
-    (gram.wrapping_mul(0x9e37_79b1) >> (32 - FILTER_BITS)) as usize
-}
-
-#[inline(always)]
-const fn bucket(gram: u32) -> usize {
-    (gram.wrapping_mul(0x85eb_ca6b) >> (32 - BUCKET_BITS)) as usize
 }
 
 /// The part of a literal that ordinary text has least often.
 fn rarest(bytes: &[u8], width: usize) -> (usize, u32) {
     let mut best = (0, 0, u32::MAX);
     for (offset, window) in bytes.windows(width).enumerate() {
-        let mut common: u32 = window.iter().map(|byte| commonness(*byte)).sum();
-        if memchr::memmem::find(EVERYDAY, &window.to_ascii_lowercase()).is_some() {
-            common += IN_EVERYDAY_WORDS;
-        }
+        let bytes: u32 = window.iter().map(|byte| commonness(*byte)).sum();
+        let lower = window.to_ascii_lowercase();
+        let parts: u32 = lower.windows(3).map(in_everyday_words).sum();
+        let common =
+            bytes + IN_EVERYDAY_WORDS * in_everyday_words(&lower) + PART_IN_EVERYDAY_WORDS * parts.min(4);
         if common < best.2 {
-            let gram = window
-                .iter()
-                .rev()
-                .fold(0, |gram, byte| (gram << 8) | u32::from(*byte | 0x20));
-            best = (offset, gram, common);
+            best = (offset, gram_of(window), common);
         }
     }
     (best.0, best.1)
+}
+
+/// Bytes as the text's are read: folded, the first the lowest.
+fn gram_of(window: &[u8]) -> u32 {
+    window
+        .iter()
+        .rev()
+        .fold(0, |gram, byte| (gram << 8) | u32::from(*byte | 0x20))
 }
 
 /// Words that stand in most prose, logs and records: bytes taken from one of them would stand for a literal on every line.
@@ -321,6 +370,11 @@ const EVERYDAY: &[u8] = b" the of and to in is that for on with as was this by a
     document documents page pages section table figure chapter ation ition ing ings ment ness able ible ould ight ough \": \": \", \"";
 
 const IN_EVERYDAY_WORDS: u32 = 40;
+const PART_IN_EVERYDAY_WORDS: u32 = 6;
+
+fn in_everyday_words(bytes: &[u8]) -> u32 {
+    memchr::memmem::find_iter(EVERYDAY, bytes).map(|_| 1).sum()
+}
 
 /// How common a byte is in prose, logs and JSON, on a rough logarithmic scale.
 fn commonness(byte: u8) -> u32 {

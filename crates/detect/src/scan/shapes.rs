@@ -57,10 +57,16 @@ impl Shapes {
         let upper = between(bytes, b'A', b'Z');
         let word = digit | between(bytes | (0x20 * ONES), b'a', b'z');
         let colon = between(bytes, b':', b':');
-        push(&mut self.digits, at, digit & !((digit << 8) | carry.digit));
-        push(&mut self.capitals, at, upper & !((word << 8) | carry.word));
-        push(&mut self.ats, at, between(bytes, b'@', b'@'));
-        push(&mut self.colons, at, colon & ((colon << 8) | carry.colon));
+        let digits = digit & !((digit << 8) | carry.digit);
+        let capitals = upper & !((word << 8) | carry.word);
+        let ats = between(bytes, b'@', b'@');
+        let colons = colon & ((colon << 8) | carry.colon);
+        if digits | capitals | ats | colons != 0 {
+            push(&mut self.digits, at, digits);
+            push(&mut self.capitals, at, capitals);
+            push(&mut self.ats, at, ats);
+            push(&mut self.colons, at, colons);
+        }
         *carry = Carry {
             digit: digit >> 56,
             word: word >> 56,
