@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{check, completions, demo, init, serve, session, token};
+use crate::commands::{check, completions, demo, explain, init, scan, serve, session, token};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -12,6 +12,7 @@ Examples:
   tidegate init && tidegate check tidegate.toml     write a configuration of your own and check it
   tidegate token create --role agent --principal alice --agent assistant
   tidegate session show sess_1234                   what a session has seen
+  tidegate scan notes.txt                           what the detectors find in a file
 
 Exit codes: 0 done, 1 the answer is no, 2 bad usage or configuration, 3 the environment failed.";
 
@@ -35,6 +36,8 @@ enum Command {
     Check(check::Check),
     Token(token::Token),
     Session(session::Session),
+    Scan(scan::Scan),
+    Explain(explain::Explain),
     Completions(completions::Completions),
 }
 
@@ -48,6 +51,8 @@ impl Cli {
             Command::Check(command) => command.run(),
             Command::Token(command) => command.run(),
             Command::Session(command) => command.run(),
+            Command::Scan(command) => command.run(),
+            Command::Explain(command) => command.run(),
             Command::Completions(command) => command.run(),
         }
     }

@@ -3,7 +3,9 @@
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod explain;
 pub(crate) mod init;
+pub(crate) mod scan;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod token;

@@ -62,13 +62,6 @@ pub(crate) struct Config {
     )]
     pub(crate) fields: Vec<ToolFields>,
     /// What detection is told.
-    #[cfg_attr(
-        not(test),
-        expect(
-            dead_code,
-            reason = "checked with a warning that detection does not act on it yet"
-        )
-    )]
     pub(crate) detect: Detect,
     /// The bounds of the gateway.
     pub(crate) limits: Limits,
