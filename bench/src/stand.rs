@@ -52,7 +52,7 @@ impl Stand {
             mirror: None,
             provenance,
             detector: Detector::new(&DetectorConfig::default())?,
-            exits: Exits::new(Vec::new(), [0; 32])?,
+            exits: Exits::NONE,
             observer,
         });
         let engine = Arc::new(engine);

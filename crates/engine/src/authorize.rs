@@ -12,7 +12,7 @@ use crate::access::{Act, Caller};
 use crate::engine::now;
 use crate::inspect::Found;
 use crate::provenance::{spelled, word};
-use crate::{AccessError, DecisionRecord, Engine, Payload, RecordError};
+use crate::{AccessError, DecisionRecord, Engine, Interrupted, Payload, RecordError};
 
 /// A decision, and the state it was made on.
 #[derive(Debug)]
@@ -44,17 +44,18 @@ impl Engine {
         let session = self.store.current(id).await?.ok_or(AccessError::NoSession)?;
         let known = self.policy.control.find(tool.as_str());
         let decision = decide_call(known, tool, &session, &found);
+        let shown = self.nameable(tool, known)?;
         let record = DecisionRecord {
             at: now(),
             session: &session,
-            tool,
+            tool: &shown,
             decision: &decision,
             arguments: found.class(),
             policy: &self.policy.version,
         };
         let evidence = self.evidence_of_leak(&record, arguments).await?;
         let mut events = self.decision_events(&record, known, arguments);
-        events.extend(found.exit_events(id, tool));
+        events.extend(found.exit_events(id, &shown));
         events.extend(evidence.map(|pointer| egress_block(&record, pointer)));
         // INVARIANT (durable before visible): the decision is on the record before anyone can act on it.
         self.provenance.note(id, events, record.at).await?;
@@ -64,6 +65,15 @@ impl Engine {
             session,
             arguments: found.class(),
         })
+    }
+
+    /// The tool's name as logs and records may show it: a name that nobody declared is the client's own text, and is
+    /// shown only when no rule knows it for a value.
+    fn nameable(&self, tool: &Name, known: Option<&Tool>) -> Result<Name, AccessError> {
+        if known.is_some() || self.inspector.is_plain(tool.as_str()) {
+            return Ok(tool.clone());
+        }
+        Ok(Name::parse("(unnameable)").map_err(|_| Interrupted)?)
     }
 
     /// Arguments that were about to leak are put away, so that a reviewer can see what was stopped.

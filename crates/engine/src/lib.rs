@@ -10,6 +10,7 @@ mod authorize;
 mod deliver;
 mod engine;
 mod error;
+mod evidence;
 mod inspect;
 mod lifecycle;
 mod output;

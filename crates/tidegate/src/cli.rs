@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{check, completions, demo, explain, init, scan, serve, session, token};
+use crate::commands::{
+    check, completions, demo, evidence, explain, init, ledger, scan, serve, session, token,
+};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -13,6 +15,7 @@ Examples:
   tidegate token create --role agent --principal alice --agent assistant
   tidegate session show sess_1234                   what a session has seen
   tidegate scan notes.txt                           what the detectors find in a file
+  tidegate ledger verify                            whether the record is what was written
 
 Exit codes: 0 done, 1 the answer is no, 2 bad usage or configuration, 3 the environment failed.";
 
@@ -38,6 +41,8 @@ enum Command {
     Session(session::Session),
     Scan(scan::Scan),
     Explain(explain::Explain),
+    Ledger(ledger::Ledger),
+    Evidence(evidence::Evidence),
     Completions(completions::Completions),
 }
 
@@ -53,6 +58,8 @@ impl Cli {
             Command::Session(command) => command.run(),
             Command::Scan(command) => command.run(),
             Command::Explain(command) => command.run(),
+            Command::Ledger(command) => command.run(),
+            Command::Evidence(command) => command.run(),
             Command::Completions(command) => command.run(),
         }
     }

@@ -7,6 +7,7 @@
 mod detect;
 mod limits;
 mod problem;
+mod retention;
 mod servers;
 mod telemetry;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use tidegate_engine::Policy;
 use tidegate_gateway::Limits;
 use tidegate_gateway::telemetry::LogTarget;
+use tidegate_ledger::vault::Retention;
 use tidegate_store::{Misplaced, refuse_inside};
 use toml::de::DeTable;
 
@@ -63,6 +65,8 @@ pub(crate) struct Config {
     pub(crate) fields: Vec<ToolFields>,
     /// What detection is told.
     pub(crate) detect: Detect,
+    /// How long evidence is kept.
+    pub(crate) retention: Retention,
     /// The bounds of the gateway.
     pub(crate) limits: Limits,
     /// Where decisions and traces go.
@@ -119,6 +123,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let workspaces = read_workspaces(&mut root, directory);
     let tools = tools::read(&mut root);
     let detect = detect::read(&mut root, tools.as_ref().map(|tools| &tools.control));
+    let retention = retention::read(&mut root);
     let limits = limits::read(&mut root);
     let telemetry = places.read_telemetry(&mut root);
     let servers = servers::read(&mut root);
@@ -132,6 +137,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         policy: Policy::new(tools.control),
         fields: tools.fields,
         detect,
+        retention,
         limits,
         telemetry,
         servers,

@@ -81,8 +81,11 @@ fn the_example_is_clean_and_says_what_the_rules_need() {
 fn every_commented_line_of_the_example_is_valid() {
     let is_setting = |line: &str| {
         line.strip_prefix("# ").is_some_and(|rest| {
-            rest.split_once(" = ")
-                .is_some_and(|(key, _)| key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'))
+            let is_key = |(key, _): (&str, &str)| {
+                key.bytes()
+                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+            };
+            rest.starts_with("[[") || rest.split_once(" = ").is_some_and(is_key)
         })
     };
     let mut settings = 0;
@@ -97,7 +100,7 @@ fn every_commented_line_of_the_example_is_valid() {
         uncommented.push_str(line);
         uncommented.push('\n');
     }
-    assert_eq!(settings, 14);
+    assert_eq!(settings, 26);
     let problems = checked(&uncommented).problems;
     assert!(
         problems
@@ -397,6 +400,30 @@ fn detection_is_told_names_rules_and_narrow_exits() {
     ] {
         check_contains(&format!("[detect]\n{text}"), expected);
     }
+}
+
+#[test]
+fn retention_is_a_time_for_each_class() {
+    use std::time::Duration;
+    use tidegate_core::Class;
+    use tidegate_ledger::vault::Retention;
+    let day = Duration::from_secs(86_400);
+    let expected = Retention::FOREVER
+        .with(Class::Pii, 30 * day)
+        .with(Class::Internal, day / 2);
+    assert_eq!(
+        config("[retention]\npii = \"30d\"\ninternal = \"12h\"").retention,
+        expected
+    );
+    let expected = "2:7: retention.pii must be a time of a minute or more, such as \"30d\" or \"12h\"";
+    for wrong in ["\"soon\"", "\"1s\""] {
+        check_contains(&format!("[retention]\npii = {wrong}"), expected);
+    }
+    let unknown = checked("[retention]\nprivate = \"1d\"").problems;
+    assert!(
+        unknown[0].message.contains("unknown key retention.private"),
+        "{unknown:?}"
+    );
 }
 
 #[test]
