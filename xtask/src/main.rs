@@ -18,7 +18,8 @@ usage: cargo xtask COMMAND
   fuzz [TARGET [SECONDS]]
                   looks for inputs that break the detector's laws; needs cargo-fuzz
   bench [NAME]    what things cost, beside the machine's own limits in the same run
-  eval            how well the detectors do on ../shared/eval; writes docs/quality.md";
+  eval [model]    how well the detectors do on ../shared/eval, or a model beside them; writes docs/quality.md and
+                  docs/quality-model.md";
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
@@ -29,7 +30,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(),
         "ci" => ci::test().and_then(|()| ci::lint()),
         "bench" => bench::run(words.next().as_deref()),
-        "eval" => eval::run(),
+        "eval" => eval::run(words.next().as_deref()),
         "fuzz" => fuzz::run(words.next().as_deref(), words.next().as_deref()),
         _ => Err(USAGE.into()),
     };

@@ -59,6 +59,7 @@ impl Engine {
             ))));
         };
         let (found, text) = self.inspector.answer(&known.name, &content).await?;
+        let found = self.hear_model(id, found, &content, text.len()).await;
         let arrival = Arrival {
             session: id,
             tool: known,

@@ -12,6 +12,7 @@ use tidegate_store::{Admitted, Mirror, MirrorError, Session, SessionStore};
 
 use crate::access::{Act, Caller, Reach, reach};
 use crate::inspect::Inspector;
+use crate::model::Model;
 use crate::provenance::word;
 use crate::watch::Watchers;
 use crate::{AccessError, Observer, Policy, Provenance};
@@ -41,6 +42,7 @@ pub struct Engine {
     pub(crate) mirror: Option<Arc<Mirror>>,
     pub(crate) provenance: Provenance,
     pub(crate) inspector: Arc<Inspector>,
+    pub(crate) model: Option<Model>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) watchers: Watchers,
 }
@@ -67,6 +69,7 @@ impl Engine {
             mirror,
             provenance,
             inspector,
+            model: None,
             observer,
             watchers: Watchers::new(),
         }

@@ -30,6 +30,8 @@ pub(crate) struct Found {
     pub(crate) let_through: Vec<(String, Finding)>,
     /// Whether the text gives orders; arguments are not asked.
     pub(crate) injection: Option<Assessment>,
+    /// The class that others than the detectors raise it to.
+    pub(crate) raised: Class,
 }
 
 impl Found {
@@ -37,7 +39,7 @@ impl Found {
     pub(crate) fn class(&self) -> Class {
         self.findings
             .iter()
-            .fold(Class::Public, |class, finding| class.join(finding.class))
+            .fold(self.raised, |class, finding| class.join(finding.class))
     }
 
     /// The kinds of what counts.
@@ -45,6 +47,7 @@ impl Found {
         self.findings
             .iter()
             .filter_map(|finding| finding.kind.contaminates())
+            .chain(self.raised.kind())
             .collect()
     }
 
@@ -138,6 +141,7 @@ impl Inspector {
             findings: exited.kept,
             let_through: exited.let_through,
             injection,
+            raised: Class::Public,
         }
     }
 

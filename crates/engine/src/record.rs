@@ -1,6 +1,6 @@
 //! What the engine tells about its work: names and classes, never content.
 
-use tidegate_core::{Class, Decision, Moment, Name, Rise};
+use tidegate_core::{Class, Decision, Ident, Moment, Name, Rise};
 use tidegate_store::Session;
 
 use crate::PolicyVersion;
@@ -55,4 +55,6 @@ pub trait Observer: Send + Sync {
     fn reset(&self, session: &Session);
     /// A session was halted.
     fn halted(&self, session: &Session);
+    /// The model that was to be heard had no opinion.
+    fn unheard(&self, session: &Ident, reason: &'static str);
 }

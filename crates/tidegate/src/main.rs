@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod config;
 mod failure;
+mod model;
 mod source;
 mod terminal;
 mod wiring;

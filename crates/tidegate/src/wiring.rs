@@ -17,6 +17,7 @@ use tidegate_store::{Mirror, SqliteOptions, SqliteStore};
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::model;
 use crate::terminal::note;
 
 /// The file in the data directory that holds sessions and tokens.
@@ -45,7 +46,11 @@ impl Gateway {
             .map_err(|error| Failure::environment(format_args!("cannot open the decision log: {error}")))?;
         let telemetry = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
         let (provenance, previous) = open_record(&config.data_dir)?;
-        let engine = Arc::new(engine(config, Arc::clone(&store), provenance, telemetry)?);
+        let engine = engine(config, Arc::clone(&store), provenance, telemetry)?;
+        let engine = Arc::new(match &config.detect.model {
+            Some(configured) => engine.with_model(model::open(configured)?),
+            None => engine,
+        });
         let app = App::new(Arc::clone(&engine), store.clone(), metrics, config.limits.clone());
         let server = Server::bind(config.listen).await.map_err(Failure::environment)?;
         engine.started(previous).await.map_err(Failure::environment)?;

@@ -1,9 +1,11 @@
 //! `cargo xtask eval`: measures the detectors on public data that is not part of the project.
 //!
 //! Each family is a module with one function that reads its rows and gives back sections of a report. The report is
-//! printed and saved to `docs/quality.md`. Nothing in it is a threshold: it says how it is.
+//! printed and saved to `docs/quality.md`, that of a model to `docs/quality-model.md`. Nothing in it is a threshold: it
+//! says how it is.
 
 mod injection;
+mod model;
 mod pii;
 mod report;
 mod secrets;
@@ -19,6 +21,7 @@ const FAMILIES: &[Family] = &[pii::measure, secrets::measure, injection::measure
 
 const DATA: &str = "../shared/eval";
 const REPORT: &str = "docs/quality.md";
+const MODEL_REPORT: &str = "docs/quality-model.md";
 
 /// Why the figures could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -33,29 +36,51 @@ enum EvalError {
     },
     #[error("the detector could not be built: {0}")]
     Detector(#[from] tidegate_detect::ConfigError),
+    #[error("the model could not be asked: {0}")]
+    Model(String),
     #[error("cannot write {path}: {source}")]
     Write { path: PathBuf, source: std::io::Error },
 }
 
-pub(crate) fn run() -> Result<(), String> {
-    report().map_err(|error| error.to_string())
+/// Measures everything, or the model alone when asked for it by name.
+pub(crate) fn run(only: Option<&str>) -> Result<(), String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let measured = match only {
+        None => patterns(&root).and_then(|()| with_model(&root)),
+        Some("model") => with_model(&root),
+        Some(_) => return Err("eval takes no name but model".into()),
+    };
+    measured.map_err(|error| error.to_string())
 }
 
-fn report() -> Result<(), EvalError> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+fn patterns(root: &Path) -> Result<(), EvalError> {
     let data = root.join(DATA);
     let mut sections = Vec::new();
     for family in FAMILIES {
         sections.extend(family(&data)?);
     }
-    let text = report::document(&sections);
+    save(&root.join(REPORT), &sections)
+}
+
+/// A model is not everywhere, and figures that were made with one are not thrown away without.
+fn with_model(root: &Path) -> Result<(), EvalError> {
+    match model::measure(&root.join(DATA))? {
+        sections if sections.is_empty() => Ok(()),
+        sections => save(&root.join(MODEL_REPORT), &sections),
+    }
+}
+
+fn save(path: &Path, sections: &[Section]) -> Result<(), EvalError> {
+    let text = report::document(sections);
     show(&text);
-    let path = root.join(REPORT);
     let written = path
         .parent()
         .map_or(Ok(()), std::fs::create_dir_all)
-        .and_then(|()| std::fs::write(&path, text));
-    written.map_err(|source| EvalError::Write { path, source })
+        .and_then(|()| std::fs::write(path, text));
+    written.map_err(|source| EvalError::Write {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 #[expect(clippy::print_stdout, reason = "this is a command line program")]

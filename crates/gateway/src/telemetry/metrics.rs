@@ -23,6 +23,7 @@ pub struct Metrics {
     pub(crate) sessions_opened: Counter,
     pub(crate) resets: Counter,
     pub(crate) halts: Counter,
+    pub(crate) model_failures: Family<FailureLabels, Counter>,
     requests: Family<RequestLabels, Counter>,
     request_seconds: Family<RouteLabels, Histogram>,
 }
@@ -36,6 +37,11 @@ pub(crate) struct DecisionLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct RiseLabels {
     pub(crate) to: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct FailureLabels {
+    pub(crate) reason: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -66,6 +72,7 @@ impl Metrics {
             sessions_opened: Counter::default(),
             resets: Counter::default(),
             halts: Counter::default(),
+            model_failures: Family::default(),
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(seconds),
         };
@@ -100,6 +107,11 @@ impl Metrics {
             "halts",
             "Sessions halted by content that gives orders",
             self.halts.clone(),
+        );
+        registry.register(
+            "model_failures",
+            "Texts on which the configured model had no opinion, by reason",
+            self.model_failures.clone(),
         );
         let seconds = self.request_seconds.clone();
         registry.register(

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{Name, Rise};
+use tidegate_core::{Ident, Name, Rise};
 use tidegate_engine::{DecisionRecord, Observer};
 use tidegate_store::Session;
 
-use super::metrics::{DecisionLabels, RiseLabels};
+use super::metrics::{DecisionLabels, FailureLabels, RiseLabels};
 use super::{DecisionLog, Metrics};
 
 /// The engine's observer at the gateway.
@@ -72,5 +72,17 @@ impl Observer for Telemetry {
     fn halted(&self, session: &Session) {
         self.metrics.halts.inc();
         tracing::info_span!("halt", session = session.id.as_str()).in_scope(|| {});
+    }
+
+    fn unheard(&self, session: &Ident, reason: &'static str) {
+        self.metrics
+            .model_failures
+            .get_or_create(&FailureLabels { reason })
+            .inc();
+        tracing::warn!(
+            session = session.as_str(),
+            reason,
+            "the model has no opinion on a text"
+        );
     }
 }

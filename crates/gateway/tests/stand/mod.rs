@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tidegate_core::{Class, Control, ControlList, Ident, Moment, Name, Role, Tool, ToolFacts};
 use tidegate_detect::exits::Exits;
 use tidegate_detect::{Detector, DetectorConfig};
-use tidegate_engine::{Engine, Parts, Policy, Provenance};
+use tidegate_engine::{Engine, Model, Parts, Policy, Provenance};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Limits, Server, new_token, router};
 use tidegate_ledger::disk::{Disk, RealDisk};
@@ -37,6 +37,7 @@ pub struct Setting {
     pub limits: Limits,
     pub sqlite: SqliteOptions,
     pub ledger_disk: Arc<dyn Disk>,
+    pub model: Option<Model>,
 }
 
 impl Default for Setting {
@@ -45,6 +46,7 @@ impl Default for Setting {
             limits: Limits::STANDARD,
             sqlite: SqliteOptions::default(),
             ledger_disk: Arc::new(RealDisk),
+            model: None,
         }
     }
 }
@@ -69,7 +71,7 @@ impl Stand {
         let metrics = Arc::new(Metrics::new());
         let log = DecisionLog::open(&LogTarget::File(directory.path().join("decisions.jsonl"))).unwrap();
         let telemetry = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
-        let engine = Arc::new(Engine::new(Parts {
+        let engine = Engine::new(Parts {
             store: store.clone(),
             policy: policy(),
             mirror: Some(Mirror::new(directory.path().join("mirror")).unwrap()),
@@ -77,7 +79,11 @@ impl Stand {
             detector: Detector::new(&DetectorConfig::default()).unwrap(),
             exits: Exits::NONE,
             observer: telemetry,
-        }));
+        });
+        let engine = Arc::new(match setting.model {
+            Some(model) => engine.with_model(model),
+            None => engine,
+        });
         let app = App::new(engine, store.clone(), metrics, limits.clone());
         let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = server.address();

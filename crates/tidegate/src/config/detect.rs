@@ -1,11 +1,14 @@
 //! `[detect]`: what the organisation knows that no general pattern can: its names, its own rules, its exceptions.
 
+use std::path::Path;
+
 use tidegate_core::{Class, ControlList, Kind};
 use tidegate_detect::exits::{BadExit, Exit, Exits, ValueDigest};
 use tidegate_detect::injection::Thresholds;
 use tidegate_detect::secrets::{Finds, SecretRule};
 use tidegate_detect::{ConfigError, Detector, DetectorConfig, RuleId};
 
+use super::model::{self, Model};
 use super::tools::CLASSES;
 use super::walk::{At, Section};
 
@@ -22,6 +25,8 @@ pub(crate) struct Detect {
     pub(crate) detector: DetectorConfig,
     /// What is let through although a rule fires.
     pub(crate) exits: Vec<Exit>,
+    /// The model that is heard beside the patterns.
+    pub(crate) model: Option<Model>,
 }
 
 /// Why detection cannot be set up.
@@ -43,7 +48,7 @@ impl Detect {
 }
 
 /// Reads the section; absent means that nothing is known.
-pub(super) fn read(root: &mut Section<'_, '_>, control: Option<&ControlList>) -> Detect {
+pub(super) fn read(root: &mut Section<'_, '_>, control: Option<&ControlList>, directory: &Path) -> Detect {
     let Some(mut section) = root.section("detect") else {
         return Detect::default();
     };
@@ -80,6 +85,7 @@ pub(super) fn read(root: &mut Section<'_, '_>, control: Option<&ControlList>) ->
     Detect {
         detector,
         exits: exits.into_iter().map(|exit| exit.value).collect(),
+        model: model::read(&mut section, directory),
     }
 }
 

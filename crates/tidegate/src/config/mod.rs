@@ -6,6 +6,7 @@
 
 mod detect;
 mod limits;
+mod model;
 mod problem;
 mod retention;
 mod servers;
@@ -26,6 +27,7 @@ use tidegate_store::{Misplaced, refuse_inside};
 use toml::de::DeTable;
 
 pub(crate) use detect::Detect;
+pub(crate) use model::{Model, Source};
 pub(crate) use problem::{Problem, Severity};
 pub(crate) use servers::Server;
 pub(crate) use telemetry::Telemetry;
@@ -122,7 +124,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let private_data_dir = places.read(&mut root, "private_data_dir", overrides.private_data_dir.clone());
     let workspaces = read_workspaces(&mut root, directory);
     let tools = tools::read(&mut root);
-    let detect = detect::read(&mut root, tools.as_ref().map(|tools| &tools.control));
+    let detect = detect::read(&mut root, tools.as_ref().map(|tools| &tools.control), directory);
     let retention = retention::read(&mut root);
     let limits = limits::read(&mut root);
     let telemetry = places.read_telemetry(&mut root);

@@ -1,9 +1,11 @@
 //! Configurations and everything that is to be said of each.
 
 use std::path::Path;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use tidegate_core::{Class, Control};
+use tidegate_engine::OnFailure;
 
 use super::*;
 
@@ -85,7 +87,7 @@ fn every_commented_line_of_the_example_is_valid() {
                 key.bytes()
                     .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
             };
-            rest.starts_with("[[") || rest.split_once(" = ").is_some_and(is_key)
+            rest.starts_with('[') || rest.split_once(" = ").is_some_and(is_key)
         })
     };
     let mut settings = 0;
@@ -100,7 +102,7 @@ fn every_commented_line_of_the_example_is_valid() {
         uncommented.push_str(line);
         uncommented.push('\n');
     }
-    assert_eq!(settings, 26);
+    assert_eq!(settings, 34);
     let problems = checked(&uncommented).problems;
     assert!(
         problems
@@ -399,6 +401,57 @@ fn detection_is_told_names_rules_and_narrow_exits() {
         ),
     ] {
         check_contains(&format!("[detect]\n{text}"), expected);
+    }
+}
+
+#[test]
+fn a_model_is_heard_only_when_one_is_named() {
+    assert!(config(EXAMPLE).detect.model.is_none());
+    let files = "model = \"m.onnx\", tokenizer = \"/t.json\", library = \"l.so\"";
+    let model = config(&format!("[detect.model]\nonnx = {{ {files} }}\ntimeout_ms = 7"))
+        .detect
+        .model
+        .unwrap();
+    assert_eq!(model.on_failure, OnFailure::Raise);
+    let Source::Onnx(settings) = model.source else {
+        panic!("not a file")
+    };
+    assert!(settings.model.ends_with("m.onnx") && settings.model != Path::new("m.onnx"));
+    assert_eq!(settings.tokenizer, Path::new("/t.json"));
+    assert_eq!(settings.timeout, Duration::from_millis(7));
+    let patterns =
+        "[detect.model]\nendpoint = \"http://localhost:1/\"\nmodel = \"m\"\non_failure = \"patterns\"";
+    let model = config(patterns).detect.model.unwrap();
+    assert_eq!(model.on_failure, OnFailure::Patterns);
+    for (text, expected) in [
+        ("", "1:9: detect.model needs an endpoint or onnx, and not both"),
+        (
+            "endpoint = \"http://localhost:1/\"",
+            "1:9: detect.model.model is needed",
+        ),
+        ("endpoint = \"ftp://x\"\nmodel = \"m\"", "2:12: not an address"),
+        (
+            "endpoint = \"http://localhost:1/\"\nmodel = \"m\"\nonnx = {}",
+            "1:9: detect.model needs an endpoint or onnx, and not both",
+        ),
+        (
+            "onnx = { model = \"m\" }",
+            "2:1: detect.model.onnx.tokenizer is needed",
+        ),
+        (
+            "threshold = 0",
+            "2:13: detect.model.threshold must be above 0 and at most 1",
+        ),
+        (
+            "on_failure = \"ignore\"",
+            "2:14: detect.model.on_failure must be raise or patterns",
+        ),
+        (
+            "timeout_ms = 0",
+            "2:14: detect.model.timeout_ms must be between 1 and 25000",
+        ),
+    ] {
+        check_contains(&format!("[detect.model]\n{text}"), expected);
     }
 }
 
