@@ -429,7 +429,10 @@ fn a_model_is_heard_only_when_one_is_named() {
             "endpoint = \"http://localhost:1/\"",
             "1:9: detect.model.model is needed",
         ),
-        ("endpoint = \"ftp://x\"\nmodel = \"m\"", "2:12: not an address"),
+        (
+            "endpoint = \"ftp://x\"\nmodel = \"m\"",
+            "2:12: not an address: expected http://HOST:PORT/PATH or https://...",
+        ),
         (
             "endpoint = \"http://localhost:1/\"\nmodel = \"m\"\nonnx = {}",
             "1:9: detect.model needs an endpoint or onnx, and not both",
