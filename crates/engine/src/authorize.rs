@@ -37,7 +37,8 @@ impl Engine {
         arguments: &Payload,
     ) -> Result<Authorized, AccessError> {
         let session = self.session_for(caller, Act::Call, id).await?;
-        let known = self.policy.control.find(tool.as_str());
+        let control = self.control();
+        let known = control.find(tool.as_str());
         let class = class_of(arguments);
         let decision = decide_call(known, tool, &session, class);
         let record = DecisionRecord {

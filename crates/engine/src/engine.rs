@@ -9,6 +9,7 @@ use tidegate_ledger::event::{Event, TokenUsedByAdmin};
 use tidegate_store::{Admitted, Mirror, MirrorError, Session, SessionStore};
 
 use crate::access::{Act, Caller, Reach, reach};
+use crate::discovered::Discovered;
 use crate::provenance::word;
 use crate::watch::Watchers;
 use crate::{AccessError, Observer, Policy, Provenance};
@@ -35,6 +36,7 @@ pub struct Engine {
     pub(crate) provenance: Provenance,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) watchers: Watchers,
+    pub(crate) discovered: Discovered,
 }
 
 impl Engine {
@@ -50,6 +52,7 @@ impl Engine {
         } = parts;
         let mirror = mirror.map(Arc::new);
         Self {
+            discovered: Discovered::beside(&policy.control),
             store,
             policy,
             mirror,

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{check, completions, demo, init, serve, session, token};
+use crate::commands::{check, completions, demo, init, mcp, pins, serve, session, token};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -30,10 +30,12 @@ pub(crate) struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Serve(serve::Serve),
+    Mcp(mcp::Mcp),
     Demo(demo::Demo),
     Init(init::Init),
     Check(check::Check),
     Token(token::Token),
+    Pins(pins::Pins),
     Session(session::Session),
     Completions(completions::Completions),
 }
@@ -43,6 +45,8 @@ impl Cli {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self.command {
             Command::Serve(command) => command.run(),
+            Command::Mcp(command) => command.run(),
+            Command::Pins(command) => command.run(),
             Command::Demo(command) => command.run(),
             Command::Init(command) => command.run(),
             Command::Check(command) => command.run(),

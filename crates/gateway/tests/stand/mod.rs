@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tidegate_core::{Class, Control, ControlList, Ident, Moment, Name, Role, Tool, ToolFacts};
 use tidegate_engine::{Engine, Parts, Policy, Provenance};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
-use tidegate_gateway::{App, Limits, Server, new_token, router};
+use tidegate_gateway::{App, Limits, Server, mcp, new_token, router};
 use tidegate_ledger::vault::{KeySource, Vault};
 use tidegate_ledger::{Ledger, Options, Reader};
 use tidegate_store::{Mirror, SqliteOptions, SqliteStore, TokenStore};
@@ -42,6 +42,15 @@ impl Stand {
     }
 
     pub async fn start_with(limits: Limits) -> Self {
+        Self::start_mcp(limits, policy(), Vec::new(), mcp::Options::STANDARD).await
+    }
+
+    pub async fn start_mcp(
+        limits: Limits,
+        policy: Policy,
+        servers: Vec<mcp::Upstream>,
+        options: mcp::Options,
+    ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let store =
             SqliteStore::open(&directory.path().join("tidegate.db"), SqliteOptions::default()).unwrap();
@@ -51,12 +60,14 @@ impl Stand {
         let telemetry = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
         let engine = Arc::new(Engine::new(Parts {
             store: store.clone(),
-            policy: policy(),
+            policy,
             mirror: Some(Mirror::new(directory.path().join("mirror")).unwrap()),
             provenance: provenance(directory.path()),
             observer: telemetry,
         }));
-        let app = App::new(engine, store.clone(), metrics, limits.clone());
+        let pins = mcp::Pins::in_directory(directory.path());
+        let gateway = mcp::Mcp::new(Arc::clone(&engine), servers, pins, options);
+        let app = App::new(engine, store.clone(), metrics, limits.clone()).with_mcp(gateway);
         let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = server.address();
         let (stop, stopped) = oneshot::channel::<()>();

@@ -4,6 +4,8 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod init;
+pub(crate) mod mcp;
+pub(crate) mod pins;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod token;
