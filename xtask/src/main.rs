@@ -3,6 +3,7 @@
 mod bench;
 mod ci;
 mod eval;
+mod mcp_clients;
 mod steps;
 mod tidy;
 
@@ -14,6 +15,7 @@ usage: cargo xtask COMMAND
   lint            formatting, clippy and documentation, warnings denied
   tidy            what a program can check of the house style
   ci              test, then lint
+  mcp-clients     the official MCP clients and servers that some tests need, into target/mcp-test
   bench [NAME]    what things cost, beside the machine's own limits in the same run
   eval            how well the detectors do on ../shared/eval; writes docs/quality.md";
 
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
         "test" => ci::test(),
         "lint" => ci::lint(),
         "tidy" => tidy::run(),
+        "mcp-clients" => mcp_clients::install(),
         "ci" => ci::test().and_then(|()| ci::lint()),
         "bench" => bench::run(words.next().as_deref()),
         "eval" => eval::run(),

@@ -278,7 +278,10 @@ fn servers_are_commands_or_addresses() {
             "[servers.a]\ncommand = \"x\"\nbare_names = true\n[servers.b]\ncommand = \"x\"\nbare_names = true",
             "6:14: servers.b.bare_names: only one server can keep its tools' own names",
         ),
-        ("[mcp]\nclosed_tools = \"canary\"", "2:16: mcp.closed_tools must be mark or hide"),
+        (
+            "[mcp]\nclosed_tools = \"canary\"",
+            "2:16: mcp.closed_tools must be mark or hide",
+        ),
         (
             "[servers.a]\ncommand = \"x\"\nurl = \"http://localhost/\"",
             "1:10: a server has a command or a url, not both",
