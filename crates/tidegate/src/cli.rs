@@ -2,13 +2,14 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{check, completions, demo, init, mcp, pins, serve, session, token};
+use crate::commands::{check, completions, demo, init, mcp, pins, serve, session, token, wrap};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
   tidegate demo                                     see it work, nothing to set up
   tidegate serve                                    run a gateway on this machine
+  tidegate wrap --client claude-code                put it in front of a client's MCP servers
   tidegate init && tidegate check tidegate.toml     write a configuration of your own and check it
   tidegate token create --role agent --principal alice --agent assistant
   tidegate session show sess_1234                   what a session has seen
@@ -31,6 +32,8 @@ pub(crate) struct Cli {
 enum Command {
     Serve(serve::Serve),
     Mcp(mcp::Mcp),
+    Wrap(wrap::Wrap),
+    Unwrap(wrap::Unwrap),
     Demo(demo::Demo),
     Init(init::Init),
     Check(check::Check),
@@ -46,6 +49,8 @@ impl Cli {
         match self.command {
             Command::Serve(command) => command.run(),
             Command::Mcp(command) => command.run(),
+            Command::Wrap(command) => command.run(),
+            Command::Unwrap(command) => command.run(),
             Command::Pins(command) => command.run(),
             Command::Demo(command) => command.run(),
             Command::Init(command) => command.run(),

@@ -9,6 +9,7 @@ pub(crate) mod pins;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod token;
+pub(crate) mod wrap;
 
 use tidegate_core::Moment;
 

@@ -1,4 +1,5 @@
 //! Running the real binary in a directory of its own.
+#![allow(dead_code, reason = "each test file uses its own part of it")]
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
