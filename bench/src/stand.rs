@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use tidegate_core::{Class, ControlList, Ident, Moment, Name, Role, Tool, ToolFacts};
+use tidegate_detect::exits::Exits;
+use tidegate_detect::{Detector, DetectorConfig};
 use tidegate_engine::{Caller, Engine, Parts, Policy, Provenance};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Limits, Server, new_token, router};
@@ -49,6 +51,8 @@ impl Stand {
             policy: policy()?,
             mirror: None,
             provenance,
+            detector: Detector::new(&DetectorConfig::default())?,
+            exits: Exits::NONE,
             observer,
         });
         let engine = Arc::new(engine);

@@ -22,11 +22,7 @@ const SESSIONS: usize = 100_000;
 async fn main() -> Outcome<()> {
     let directory = tempfile::tempdir_in(".")?;
     let stand = Arc::new(Stand::new(directory.path()).await?);
-    println!(
-        "decisions: {} cores, store in {}",
-        std::thread::available_parallelism()?,
-        "a temporary directory here"
-    );
+    println!("decisions, on {} cores", std::thread::available_parallelism()?);
     let ids = load_sessions(&stand).await?;
     in_process(&stand, &ids).await?;
     over_http(&stand, &ids).await?;
@@ -188,8 +184,8 @@ async fn durable_raises(stand: &Arc<Stand>, ids: &[Ident], directory: &std::path
 
     let began = Instant::now();
     let mut raising = tokio::task::JoinSet::new();
-    for id in ids.iter().skip(1_000).take(20_000).cloned() {
-        let (stand, entry) = (Arc::clone(stand), entry(Class::Internal));
+    for id in ids.iter().skip(1_000).take(20_000) {
+        let (stand, id, entry) = (Arc::clone(stand), id.clone(), entry(Class::Internal));
         raising.spawn(async move { stand.store.raise(&id, entry).await.map(drop) });
         if raising.len() >= 256 {
             raising.join_next().await.transpose()?.transpose()?;

@@ -5,6 +5,9 @@
 
 use std::ops::Range;
 
+use data_encoding::HEXLOWER_PERMISSIVE;
+use sha2::{Digest as _, Sha256};
+
 use crate::{Finding, FindingKind, RuleId};
 
 /// One exit. Every condition that is given must hold, and at least one must be given besides the tool.
@@ -20,27 +23,34 @@ pub struct Exit {
     pub value: Option<ValueDigest>,
 }
 
-/// A digest that stands for a value in configuration, which must not hold the value itself.
+/// The SHA-256 of a value. Plain, so that anybody can make one with `sha256sum`: an exit is for what is no secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct ValueDigest(blake3::Hash);
+pub struct ValueDigest([u8; 32]);
 
 impl ValueDigest {
-    /// The digest of a value under the installation's key.
+    /// The digest of a value.
     #[must_use]
-    pub fn of(key: &[u8; 32], value: &[u8]) -> Self {
-        Self(blake3::keyed_hash(key, value))
+    pub fn of(value: &[u8]) -> Self {
+        Self(Sha256::digest(value).into())
     }
 
-    /// Reads a digest from its 64 hexadecimal digits.
+    /// A digest that was made elsewhere.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Reads a digest from its 64 hexadecimal digits, in either case.
     #[must_use]
     pub fn from_hex(text: &str) -> Option<Self> {
-        blake3::Hash::from_hex(text).ok().map(Self)
+        let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?;
+        bytes.try_into().ok().map(Self)
     }
 
     /// The digest in hexadecimal digits.
     #[must_use]
     pub fn to_hex(self) -> String {
-        self.0.to_hex().to_string()
+        HEXLOWER_PERMISSIVE.encode(&self.0)
     }
 }
 
@@ -54,7 +64,6 @@ impl std::fmt::Debug for ValueDigest {
 #[derive(Clone, Debug)]
 pub struct Exits {
     exits: Vec<Exit>,
-    key: [u8; 32],
 }
 
 /// Why an exit cannot be used.
@@ -81,11 +90,14 @@ pub struct Exited {
 }
 
 impl Exits {
-    /// Checks exits. The key is the one that value digests were made with.
+    /// No exits: every finding counts.
+    pub const NONE: Self = Self { exits: Vec::new() };
+
+    /// Checks exits.
     ///
     /// # Errors
     /// When one has no name, shares its name, or names neither a rule nor a value.
-    pub fn new(exits: Vec<Exit>, key: [u8; 32]) -> Result<Self, BadExit> {
+    pub fn new(exits: Vec<Exit>) -> Result<Self, BadExit> {
         for (index, exit) in exits.iter().enumerate() {
             if exit.name.is_empty() {
                 return Err(BadExit::Unnamed);
@@ -97,7 +109,7 @@ impl Exits {
                 return Err(BadExit::NamedTwice(exit.name.clone()));
             }
         }
-        Ok(Self { exits, key })
+        Ok(Self { exits })
     }
 
     /// Splits findings of a text by the first exit that covers each. Injections have no exit here: they are
@@ -109,31 +121,30 @@ impl Exits {
             let_through: Vec::new(),
         };
         for finding in findings {
-            match self
-                .exits
-                .iter()
-                .find(|exit| self.covers(exit, text, tool, &finding))
-            {
+            let covering = self.exits.iter().find(|exit| exit.covers(text, tool, &finding));
+            match covering {
                 Some(exit) => exited.let_through.push((exit.name.clone(), finding)),
                 None => exited.kept.push(finding),
             }
         }
         exited
     }
+}
 
-    fn covers(&self, exit: &Exit, text: &[u8], tool: &str, finding: &Finding) -> bool {
+impl Exit {
+    fn covers(&self, text: &[u8], tool: &str, finding: &Finding) -> bool {
         finding.kind != FindingKind::Injection
-            && exit.tool.as_deref().is_none_or(|wanted| wanted == tool)
-            && exit.rule.as_ref().is_none_or(|wanted| *wanted == finding.rule)
-            && exit
+            && self.tool.as_deref().is_none_or(|wanted| wanted == tool)
+            && self.rule.as_ref().is_none_or(|wanted| *wanted == finding.rule)
+            && self
                 .value
-                .is_none_or(|wanted| self.is_value(wanted, text, &finding.span))
+                .is_none_or(|wanted| is_value(wanted, text, &finding.span))
     }
+}
 
-    fn is_value(&self, wanted: ValueDigest, text: &[u8], span: &Range<usize>) -> bool {
-        text.get(span.clone())
-            .is_some_and(|value| ValueDigest::of(&self.key, value) == wanted)
-    }
+fn is_value(wanted: ValueDigest, text: &[u8], span: &Range<usize>) -> bool {
+    text.get(span.clone())
+        .is_some_and(|value| ValueDigest::of(value) == wanted)
 }
 
 #[cfg(test)]
@@ -142,7 +153,6 @@ mod tests {
     use crate::Confidence;
     use tidegate_core::Class;
 
-    const KEY: [u8; 32] = [7; 32];
     const TEXT: &[u8] = b"a@example.com b@example.com";
 
     fn finding(rule: &'static str, kind: FindingKind, span: Range<usize>) -> Finding {
@@ -160,7 +170,7 @@ mod tests {
             name: "support-inbox".into(),
             tool: tool.map(Into::into),
             rule: rule.map(RuleId::built_in),
-            value: value.map(|value| ValueDigest::of(&KEY, value)),
+            value: value.map(|value| ValueDigest::of(value)),
         }
     }
 
@@ -169,7 +179,7 @@ mod tests {
             finding("email", FindingKind::Pii, 0..13),
             finding("email", FindingKind::Pii, 14..27),
         ];
-        let exited = Exits::new(vec![exit.clone()], KEY)
+        let exited = Exits::new(vec![exit.clone()])
             .unwrap()
             .apply(TEXT, tool, findings);
         let through: Vec<_> = exited
@@ -203,12 +213,12 @@ mod tests {
     #[test]
     fn exits_that_are_refused() {
         assert_eq!(
-            Exits::new(vec![exit(Some("mail"), None, None)], KEY).unwrap_err(),
+            Exits::new(vec![exit(Some("mail"), None, None)]).unwrap_err(),
             BadExit::TooWide("support-inbox".into())
         );
         let twice = vec![exit(None, Some("email"), None), exit(None, Some("phone"), None)];
         assert_eq!(
-            Exits::new(twice, KEY).unwrap_err(),
+            Exits::new(twice).unwrap_err(),
             BadExit::NamedTwice("support-inbox".into())
         );
     }
@@ -216,14 +226,16 @@ mod tests {
     #[test]
     fn an_injection_has_no_exit() {
         let findings = vec![finding("override", FindingKind::Injection, 0..5)];
-        let exits = Exits::new(vec![exit(None, Some("override"), None)], KEY).unwrap();
+        let exits = Exits::new(vec![exit(None, Some("override"), None)]).unwrap();
         assert_eq!(exits.apply(TEXT, "mail", findings).kept.len(), 1);
     }
 
     #[test]
     fn a_digest_reads_back() {
-        let digest = ValueDigest::of(&KEY, b"x");
+        let digest = ValueDigest::of(b"x");
         assert_eq!(ValueDigest::from_hex(&digest.to_hex()), Some(digest));
+        let printed_elsewhere = "2D711642B726B04401627CA9FBAC32F5C8530FB1903CC4DB02258717921A4881";
+        assert_eq!(ValueDigest::from_hex(printed_elsewhere), Some(digest));
         assert_eq!(ValueDigest::from_hex("zz"), None);
     }
 }

@@ -131,6 +131,16 @@ impl FindingKind {
     }
 }
 
+impl From<Kind> for FindingKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Pii => Self::Pii,
+            Kind::InternalIp => Self::InternalIp,
+            Kind::Credentials => Self::Credentials,
+        }
+    }
+}
+
 /// How sure a rule is, in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Confidence(u8);

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{Attempt, Class, Decision, Ident, Name, Refusal, Rule, Tool, decide};
+use tidegate_core::{Attempt, Class, Confined, Decision, Ident, Name, Refusal, Tool, decide};
 use tidegate_ledger::event::{
-    self, Event, FieldNames, PiiEgressBlock, PiiLeakRisk, ToolArgumentConstruction, Verdict,
+    self, Event, EvidencePointer, FieldNames, PiiEgressBlock, PiiLeakRisk, ToolArgumentConstruction, Verdict,
 };
 use tidegate_store::Session;
 
 use crate::access::{Act, Caller};
 use crate::engine::now;
+use crate::inspect::Found;
 use crate::provenance::{spelled, word};
-use crate::{AccessError, DecisionRecord, Engine, Payload};
+use crate::{AccessError, DecisionRecord, Engine, Interrupted, Payload, RecordError};
 
 /// A decision, and the state it was made on.
 #[derive(Debug)]
@@ -28,7 +29,8 @@ impl Engine {
     /// Decides whether a call may pass. An unknown tool is a denial, never an allowance.
     ///
     /// # Errors
-    /// When the caller cannot have the session or the decision cannot be recorded; to whoever asked, that is a denial.
+    /// When the caller cannot have the session, the arguments cannot be looked into or the decision cannot be
+    /// recorded; to whoever asked, that is a denial.
     pub async fn authorize(
         &self,
         caller: &Caller,
@@ -36,63 +38,83 @@ impl Engine {
         tool: &Name,
         arguments: &Payload,
     ) -> Result<Authorized, AccessError> {
-        let session = self.session_for(caller, Act::Call, id).await?;
+        self.session_for(caller, Act::Call, id).await?;
+        let found = self.inspector.arguments(tool, arguments).await?;
+        // Read again: looking may have taken a while, and a rise in that time is in force.
+        let session = self.store.current(id).await?.ok_or(AccessError::NoSession)?;
         let control = self.control();
         let known = control.find(tool.as_str());
-        let class = class_of(arguments);
-        let decision = decide_call(known, tool, &session, class);
+        let decision = decide_call(known, tool, &session, &found);
+        let shown = self.nameable(tool, known)?;
         let record = DecisionRecord {
             at: now(),
             session: &session,
-            tool,
+            tool: &shown,
             decision: &decision,
-            arguments: class,
+            arguments: found.class(),
             policy: &self.policy.version,
         };
+        let evidence = self.evidence_of_leak(&record, known, arguments).await?;
+        let mut events = self.decision_events(&record, known, arguments);
+        events.extend(found.exit_events(id, &shown));
+        events.extend(evidence.map(|pointer| egress_block(&record, pointer)));
         // INVARIANT (durable before visible): the decision is on the record before anyone can act on it.
-        self.provenance
-            .note(id, events(&record, known, arguments), record.at)
-            .await?;
+        self.provenance.note(id, events, record.at).await?;
         self.observer.decided(&record);
         Ok(Authorized {
             decision,
             session,
-            arguments: class,
+            arguments: found.class(),
         })
     }
-}
 
-fn decide_call(known: Option<&Tool>, name: &Name, session: &Session, arguments: Class) -> Decision {
-    let Some(tool) = known else {
-        return Decision::Deny(Refusal::unknown_tool(name.clone()));
-    };
-    let argument_kinds = arguments.kind().into_iter().collect();
-    decide(Attempt {
-        tool,
-        context: &session.context,
-        arguments,
-        argument_kinds,
-    })
-}
+    /// The tool's name as logs and records may show it: a name that nobody declared is the client's own text, and is
+    /// shown only when no rule knows it for a value.
+    fn nameable(&self, tool: &Name, known: Option<&Tool>) -> Result<Name, AccessError> {
+        if known.is_some() || self.inspector.is_plain(tool.as_str()) {
+            return Ok(tool.clone());
+        }
+        Ok(Name::parse("(unnameable)").map_err(|_| Interrupted)?)
+    }
 
-/// The class of a call's own arguments. Nothing looks into them yet, so they carry what the session's label says.
-const fn class_of(_arguments: &Payload) -> Class {
-    Class::Public
-}
+    /// Arguments that were about to leak are put away, so that a reviewer can see what was stopped. They count
+    /// whichever rule stopped them: the label may have done so first.
+    async fn evidence_of_leak(
+        &self,
+        record: &DecisionRecord<'_>,
+        known: Option<&Tool>,
+        arguments: &Payload,
+    ) -> Result<Option<EvidencePointer>, RecordError> {
+        let ceiling = known.map_or(Class::Public, |tool| tool.ceiling);
+        if !matches!(record.decision, Decision::Deny(_)) || record.arguments <= ceiling {
+            return Ok(None);
+        }
+        let content = Confined::new(record.arguments, arguments.text().0);
+        self.provenance.keep(&record.session.id, content).await.map(Some)
+    }
 
-/// What the record says of a decision: how the arguments were put together, what was decided, and what was stopped.
-fn events(record: &DecisionRecord<'_>, known: Option<&Tool>, arguments: &Payload) -> Vec<Event> {
-    let context = &record.session.context;
-    let mut events = vec![
-        ToolArgumentConstruction {
+    /// What the record says of a decision: how the arguments were put together, and what was decided.
+    fn decision_events(
+        &self,
+        record: &DecisionRecord<'_>,
+        known: Option<&Tool>,
+        arguments: &Payload,
+    ) -> Vec<Event> {
+        let context = &record.session.context;
+        // A key is chosen by the agent and may be a value in disguise: what a rule knows is not named.
+        let named = |name: &&str| self.inspector.is_plain(name);
+        let names: Vec<_> = arguments
+            .field_names()
+            .map(|name| if named(&name) { name } else { "" })
+            .collect();
+        let constructed = ToolArgumentConstruction {
             run_id: (&record.session.id).into(),
             tool_id: spelled(record.tool),
             data_class: record.arguments,
-            argument_field_names: FieldNames::new(arguments.field_names()),
+            argument_field_names: FieldNames::new(names),
             authorized_sink_verified: known.is_some_and(|tool| tool.sink && record.arguments <= tool.ceiling),
-        }
-        .into(),
-        event::Decision {
+        };
+        let decided = event::Decision {
             tool: spelled(record.tool),
             decision: match record.decision {
                 Decision::Allow(_) => Verdict::Allow,
@@ -104,26 +126,33 @@ fn events(record: &DecisionRecord<'_>, known: Option<&Tool>, arguments: &Payload
             argument_class: Some(record.arguments),
             contamination_source: context.contamination_source().map(spelled),
             policy_version: tidegate_ledger::Name::or_unnameable(record.policy.as_str()),
-        }
-        .into(),
-    ];
-    if let Decision::Deny(refusal) = record.decision
-        && refusal.rule() == Rule::ArgumentsAboveCeiling
-    {
-        events.push(egress_block(record));
+        };
+        vec![constructed.into(), decided.into()]
     }
-    events
+}
+
+fn decide_call(known: Option<&Tool>, name: &Name, session: &Session, found: &Found) -> Decision {
+    let Some(tool) = known else {
+        return Decision::Deny(Refusal::unknown_tool(name.clone()));
+    };
+    let (arguments, argument_kinds) = (found.class(), found.kinds());
+    decide(Attempt {
+        tool,
+        context: &session.context,
+        arguments,
+        argument_kinds,
+    })
 }
 
 /// Arguments above a tool's ceiling were stopped before the connector was reached.
-fn egress_block(record: &DecisionRecord<'_>) -> Event {
+fn egress_block(record: &DecisionRecord<'_>, evidence: EvidencePointer) -> Event {
     PiiEgressBlock {
         run_id: (&record.session.id).into(),
         data_class: record.arguments,
         destination: spelled(record.tool),
         blocking_rule: word(record.rule()),
         failure_id: PiiLeakRisk,
-        evidence_pointer: None,
+        evidence_pointer: Some(evidence),
     }
     .into()
 }

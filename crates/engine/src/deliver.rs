@@ -1,33 +1,47 @@
-//! Letting a tool's answer into a session: classify, raise durably, then release.
+//! Letting a tool's answer into a session: look, classify, raise durably, record, then release.
 
-use std::iter;
 use std::sync::Arc;
 
-use tidegate_core::{Admission, Class, Entry, Ident, Name, Refusal};
-use tidegate_ledger::event::{ContextAssembly, Event, Origin};
+use tidegate_core::{Admission, Class, Confined, Entry, Halt, Ident, Kinds, Moment, Name, Refusal, Tool};
+use tidegate_detect::Finding;
+use tidegate_detect::injection::Assessment;
+use tidegate_ledger::event::{ContextAssembly, Disposition, Event, InjectionDetectionHit, Origin, Score};
 use tidegate_store::{Admitted, Session};
 
 use crate::access::{Act, Caller};
 use crate::engine::now;
-use crate::provenance::{rise_event, spelled};
+use crate::inspect::Found;
+use crate::provenance::{rise_event, spelled, word};
 use crate::{DeliverError, Engine, Payload};
 
 /// What the agent may see, and what letting it in did.
 #[derive(Debug)]
 pub struct Delivered {
-    /// The class of what was let in.
+    /// The class of what was brought.
     pub class: Class,
     /// The session after it, durably.
     pub session: Arc<Session>,
     /// What changed.
     pub admission: Admission,
-    /// What the agent may see.
-    pub content: Payload,
+    /// What was found in it: places and rules, never values.
+    pub findings: Vec<Finding>,
+    /// What the agent may see; nothing when it was withheld.
+    pub content: Option<Payload>,
+}
+
+/// A tool's answer on its way in.
+struct Arrival<'a> {
+    session: &'a Ident,
+    tool: &'a Tool,
+    found: Found,
+    text: Vec<u8>,
+    at: Moment,
 }
 
 impl Engine {
     /// Lets a tool's answer in. INVARIANT (durable before visible): the content is given back only after the rise it
-    /// causes is on disk, in the mirror, and told to whoever watches.
+    /// causes is on disk, on the record, in the mirror, and told to whoever watches. Content that gives orders is put
+    /// away as evidence and halts the session instead.
     ///
     /// # Errors
     /// When the caller may not, the tool is unknown, or the rise cannot be made durable; nothing is released then.
@@ -45,35 +59,116 @@ impl Engine {
                 tool.clone(),
             ))));
         };
-        let class = known.returns;
-        let kinds = class.kind().into_iter().collect();
-        let at = now();
+        let (found, text) = self.inspector.answer(&known.name, &content).await?;
+        let arrival = Arrival {
+            session: id,
+            tool: known,
+            found,
+            text,
+            at: now(),
+        };
+        match arrival.found.hostile().cloned() {
+            Some(assessment) => self.quarantine(arrival, &assessment).await,
+            None => self.let_in(arrival, content).await,
+        }
+    }
+
+    async fn let_in(&self, arrival: Arrival<'_>, content: Payload) -> Result<Delivered, DeliverError> {
+        let Arrival {
+            session: id,
+            tool,
+            found,
+            text,
+            at,
+        } = arrival;
+        let class = tool.returns.join(found.class());
+        let kinds = tool.returns.kind().into_iter().fold(found.kinds(), Kinds::with);
         let assembled = ContextAssembly {
             run_id: id.into(),
             data_class: class,
-            source_id: spelled(&known.name),
+            source_id: spelled(&tool.name),
             redaction_applied: false,
-            chunk_hash: self.provenance.digest(&content.to_bytes()),
+            chunk_hash: self.provenance.digest(&text),
             origin: Origin::TaskData,
             evidence_pointer: None,
         };
         let entry = Entry {
             class,
             kinds,
-            source: known.name.clone(),
+            source: tool.name.clone(),
             at,
         };
         let admitted = self.store.raise(id, entry).await?;
-        let events = iter::once(Event::from(assembled)).chain(rise_event(&admitted));
+        let events = found
+            .exit_events(id, &tool.name)
+            .chain([assembled.into()])
+            .chain(rise_event(&admitted));
         self.provenance.note(id, events, at).await?;
         self.publish_admitted(&admitted).await?;
         let Admitted { admission, session } = admitted;
         // INVARIANT (durable before visible): store, ledger and mirror have answered, so the rise is on disk.
+        let content = session.context.halted().is_none().then_some(content);
         Ok(Delivered {
             class,
             session,
             admission,
+            findings: found.findings,
             content,
+        })
+    }
+
+    /// Puts hostile content away and halts the session until a person decides. It does not enter the context, so the
+    /// label stays where it is.
+    async fn quarantine(
+        &self,
+        arrival: Arrival<'_>,
+        assessment: &Assessment,
+    ) -> Result<Delivered, DeliverError> {
+        let Arrival {
+            session: id,
+            tool,
+            found,
+            text,
+            at,
+        } = arrival;
+        let class = tool.returns.join(found.class());
+        let chunk_id = tidegate_ledger::Name::or_unnameable(&self.provenance.digest(&text).to_string());
+        let evidence = self.provenance.keep(id, Confined::new(class, text)).await?;
+        let pattern = assessment
+            .findings
+            .iter()
+            .max_by_key(|finding| finding.confidence);
+        let pattern = pattern.map(|finding| tidegate_ledger::Name::or_unnameable(finding.rule.as_str()));
+        let hit = InjectionDetectionHit {
+            run_id: id.into(),
+            chunk_id,
+            injection_pattern_matched: pattern.unwrap_or_else(|| word("score")),
+            disposition: Disposition::Quarantine,
+            confidence_score: Score::new(f64::from(assessment.score)),
+            source_id: Some(spelled(&tool.name)),
+            evidence_pointer: Some(evidence),
+        };
+        let halted = self
+            .store
+            .halt(
+                id,
+                Halt {
+                    source: tool.name.clone(),
+                    at,
+                },
+            )
+            .await?;
+        self.provenance.note(id, [Event::from(hit)], at).await?;
+        self.observer.halted(&halted.session);
+        self.publish_admitted(&halted).await?;
+        let Admitted { admission, session } = halted;
+        let findings = [assessment.findings.clone(), found.findings].concat();
+        Ok(Delivered {
+            class,
+            session,
+            admission,
+            findings,
+            content: None,
         })
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tidegate_core::{ControlList, Name, Tool};
 
-use crate::Engine;
+use crate::{Engine, Interrupted, Payload};
 
 /// The most tools that are known without having been declared. Those beyond stay unknown.
 const MOST: usize = 10_000;
@@ -53,6 +53,15 @@ impl Engine {
     #[must_use]
     pub fn control(&self) -> Arc<ControlList> {
         self.discovered.all()
+    }
+
+    /// Whether what a tool says of itself gives orders to whoever reads it.
+    ///
+    /// # Errors
+    /// When it cannot be looked into; then it must not be trusted.
+    pub async fn gives_orders(&self, tool: &Name, definition: &Payload) -> Result<bool, Interrupted> {
+        let (found, _) = self.inspector.answer(tool, definition).await?;
+        Ok(found.hostile().is_some())
     }
 
     /// Makes tools known that a server says it has. A declared one stays as it was declared.

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tidegate_core::{Admission, Ident, Moment, Role};
+use tidegate_detect::Detector;
+use tidegate_detect::exits::Exits;
 use tidegate_ledger::event::{Event, TokenUsedByAdmin};
 use tidegate_store::{Admitted, Mirror, MirrorError, Session, SessionStore};
 
 use crate::access::{Act, Caller, Reach, reach};
 use crate::discovered::Discovered;
+use crate::inspect::Inspector;
 use crate::provenance::word;
 use crate::watch::Watchers;
 use crate::{AccessError, Observer, Policy, Provenance};
@@ -24,6 +27,10 @@ pub struct Parts {
     pub mirror: Option<Mirror>,
     /// The record.
     pub provenance: Provenance,
+    /// What looks into content.
+    pub detector: Detector,
+    /// What is let pass although a rule fires.
+    pub exits: Exits,
     /// Whoever counts and logs.
     pub observer: Arc<dyn Observer>,
 }
@@ -34,6 +41,7 @@ pub struct Engine {
     pub(crate) policy: Policy,
     pub(crate) mirror: Option<Arc<Mirror>>,
     pub(crate) provenance: Provenance,
+    pub(crate) inspector: Arc<Inspector>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) watchers: Watchers,
     pub(crate) discovered: Discovered,
@@ -48,8 +56,12 @@ impl Engine {
             policy,
             mirror,
             provenance,
+            detector,
+            exits,
             observer,
         } = parts;
+        let tools = policy.control.iter().map(|tool| tool.name.to_string());
+        let inspector = Arc::new(Inspector::new(detector, exits, tools));
         let mirror = mirror.map(Arc::new);
         Self {
             discovered: Discovered::beside(&policy.control),
@@ -57,6 +69,7 @@ impl Engine {
             policy,
             mirror,
             provenance,
+            inspector,
             observer,
             watchers: Watchers::new(),
         }

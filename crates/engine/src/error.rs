@@ -3,7 +3,7 @@
 use tidegate_core::{BadPlan, Refusal, Role};
 use tidegate_store::{MirrorError, StoreError};
 
-use crate::{Act, RecordError};
+use crate::{Act, Interrupted, RecordError};
 
 /// Why a caller cannot have a session.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +25,9 @@ pub enum AccessError {
     /// It could not be recorded, so it was not done.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// It could not be looked into, so it did not pass.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
 }
 
 impl From<StoreError> for AccessError {
@@ -81,6 +84,12 @@ pub enum DeliverError {
     /// The mirror could not be written, so nothing is released.
     #[error(transparent)]
     Mirror(#[from] MirrorError),
+}
+
+impl From<Interrupted> for DeliverError {
+    fn from(error: Interrupted) -> Self {
+        Self::Access(error.into())
+    }
 }
 
 impl From<RecordError> for DeliverError {

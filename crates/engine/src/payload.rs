@@ -21,9 +21,12 @@ impl Payload {
         &self.0
     }
 
-    /// The content as JSON text.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        self.0.to_string().into_bytes()
+    /// The content as text to look into, and whether that is JSON: a plain string is looked at as it reads.
+    pub(crate) fn text(&self) -> (Vec<u8>, bool) {
+        match &self.0 {
+            Value::String(text) => (text.clone().into_bytes(), false),
+            value => (value.to_string().into_bytes(), true),
+        }
     }
 
     /// The names of the fields at the top, never their values.

@@ -54,6 +54,11 @@ impl Provenance {
         &self.ledger
     }
 
+    /// The vault.
+    pub(crate) const fn vault(&self) -> &Arc<Vault> {
+        &self.vault
+    }
+
     /// Records what happened in a session, in this order, and resolves when all of it is durable.
     pub(crate) fn note<E: IntoIterator<Item = Event>>(
         &self,

@@ -1,7 +1,5 @@
 //! What the engine tells about its work: names and classes, never content.
 
-use std::sync::Arc;
-
 use tidegate_core::{Class, Decision, Moment, Name, Rise};
 use tidegate_store::Session;
 
@@ -55,22 +53,6 @@ pub trait Observer: Send + Sync {
     fn opened(&self, session: &Session);
     /// An administrator started a session anew.
     fn reset(&self, session: &Session);
-}
-
-impl<T: Observer + ?Sized> Observer for Arc<T> {
-    fn decided(&self, record: &DecisionRecord<'_>) {
-        (**self).decided(record);
-    }
-
-    fn rose(&self, session: &Session, rise: &Rise) {
-        (**self).rose(session, rise);
-    }
-
-    fn opened(&self, session: &Session) {
-        (**self).opened(session);
-    }
-
-    fn reset(&self, session: &Session) {
-        (**self).reset(session);
-    }
+    /// A session was halted.
+    fn halted(&self, session: &Session);
 }

@@ -46,6 +46,11 @@ impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
                 format!("the body is not UTF-8 at byte {}", error.valid_up_to()),
             )
         })?;
+        // A list would be read as fields in their order: nobody means that, and it hides what is what.
+        if body.trim_ascii_start().first() == Some(&b'[') {
+            let detail = "the body must be an object; /docs shows what this call takes";
+            return Err(Problem::unprocessable("wrong-shape", detail));
+        }
         serde_json::from_slice(&body)
             .map(Self)
             .map_err(|error| unreadable(&error))

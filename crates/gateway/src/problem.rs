@@ -29,7 +29,7 @@ pub(crate) struct Problem {
     errors: Vec<String>,
     /// Where a decision was asked for: it is a denial.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    denial: Option<Denial>,
+    denial: Option<Box<Denial>>,
 }
 
 /// The part of a denial that an agent acts on.
@@ -125,14 +125,14 @@ impl Problem {
             "Unknown tool",
             refusal.reason(),
         );
-        problem.denial = Some(Denial {
+        problem.denial = Some(Box::new(Denial {
             decision: "deny",
             allowed: false,
             rule: refusal.rule().as_str(),
             reason: refusal.reason(),
             remedy: refusal.remedy(),
             retryable: refusal.retryable(),
-        });
+        }));
         problem
     }
 }
@@ -207,6 +207,7 @@ impl From<AccessError> for Problem {
             }
             AccessError::Store(error) => error.into(),
             AccessError::Record(error) => error.into(),
+            AccessError::Interrupted(_) => Self::internal(),
         }
     }
 }

@@ -97,6 +97,7 @@ fn documented_routes() -> OpenApiRouter<App> {
         .routes(routes!(api::plan::validate))
         .routes(routes!(api::calls::authorize))
         .routes(routes!(api::calls::respond))
+        .routes(routes!(api::calls::output))
         .routes(routes!(api::sessions::add_dataset))
         .routes(routes!(api::sessions::reset))
         .routes(routes!(api::provenance::records))
@@ -158,3 +159,21 @@ fn panicked(_panic: Box<dyn Any + Send + 'static>) -> Response {
 
 /// The state, for handlers that take all of it.
 pub(crate) type Shared = State<App>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::to_bytes;
+
+    #[tokio::test]
+    async fn a_panic_is_an_answer_that_tells_nothing() {
+        let response = panicked(Box::new("canary-value"));
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let body = to_bytes(response.into_body(), 10_000).await.unwrap();
+        let body = String::from_utf8(body.to_vec()).unwrap();
+        assert!(
+            body.contains("nothing was allowed") && !body.contains("canary"),
+            "{body}"
+        );
+    }
+}

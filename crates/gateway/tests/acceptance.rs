@@ -1,6 +1,7 @@
 //! What the gateway is for, over HTTP: contamination blocks, plans avoid it, and only an administrator lowers a label.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test stops at the first surprise"

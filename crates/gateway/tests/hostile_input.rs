@@ -1,6 +1,7 @@
 //! Bad input gets a clear problem document and changes nothing.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test stops at the first surprise"
@@ -62,6 +63,12 @@ async fn wrong_bodies_change_nothing() {
             "wrong-shape",
         ),
         (path("authorize"), br#"{"tool":7}"#.to_vec(), 422, "wrong-shape"),
+        (
+            path("authorize"),
+            br#" ["web_search", {}]"#.to_vec(),
+            422,
+            "wrong-shape",
+        ),
         (
             path("authorize"),
             br#"{"tool":"no_such_tool","arguments":{}}"#.to_vec(),

@@ -14,9 +14,8 @@ use std::time::Duration;
 
 use mcp_stand::{Client, gateway, options, policy, scripted, server, text_of};
 use serde_json::{Value, json};
-use stand::Stand;
+use stand::{Setting, Stand};
 use tidegate_core::Role;
-use tidegate_gateway::Limits;
 use tidegate_gateway::mcp::{Pins, Reach};
 
 /// Calls a tool that misbehaves; it must end in a tool's error that says so.
@@ -60,7 +59,7 @@ async fn a_server_that_hangs_is_an_error_and_others_go_on() {
     let mut both = policy("one.").control.iter().cloned().collect::<Vec<_>>();
     both.extend(policy("two.").control.iter().cloned());
     let policy = tidegate_engine::Policy::new(tidegate_core::ControlList::new(both).unwrap());
-    let stand = Stand::start_mcp(Limits::STANDARD, policy, servers, options()).await;
+    let stand = Stand::start_mcp(Setting::default(), policy, servers, options()).await;
     let holder = stand.alice().await;
     let mut client = Client::greet_as(&stand, holder.clone()).await;
     let hanging = client.request(
@@ -111,7 +110,7 @@ async fn a_server_that_cannot_start_does_not_take_the_others_down() {
         server("deaf", false, nobody),
         server("scripted", true, scripted(&[])),
     ];
-    let stand = Stand::start_mcp(Limits::STANDARD, policy(""), servers, options()).await;
+    let stand = Stand::start_mcp(Setting::default(), policy(""), servers, options()).await;
     let mut client = Client::greet(&stand).await;
     assert_eq!(text_of(&client.call("echo", json!({})).await), "{}");
     let listed = client.ask("tools/list", json!({})).await;
@@ -125,7 +124,7 @@ async fn a_tool_that_changes_after_it_was_seen_is_held_until_approved() {
     let directory = tempfile::tempdir().unwrap();
     let changed = directory.path().join("changed").to_str().unwrap().to_owned();
     let servers = vec![server("scripted", true, scripted(&[changed]))];
-    let stand = Stand::start_mcp(Limits::STANDARD, policy(""), servers, options()).await;
+    let stand = Stand::start_mcp(Setting::default(), policy(""), servers, options()).await;
     let mut client = Client::greet(&stand).await;
     let names = |listed: Value| -> Vec<String> {
         let tools = listed["tools"].as_array().unwrap().clone();

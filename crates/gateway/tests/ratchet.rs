@@ -1,6 +1,7 @@
 //! Random calls by every role: whatever is sent, the label never falls but by an administrator's reset.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test stops at the first surprise"

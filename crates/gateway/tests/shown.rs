@@ -1,6 +1,7 @@
 //! What the gateway shows of its work: streams, documents, health, counters, the decision log and traces.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test stops at the first surprise"
@@ -55,7 +56,7 @@ async fn a_stream_tells_each_rise_here_and_elsewhere() {
     assert_eq!(told["blocked_tools"], json!(["web_search", "slack_post"]));
 
     let elsewhere = SqliteStore::open(
-        &stand.directory.path().join("tidegate.db"),
+        stand.directory.path().join("tidegate.db"),
         SqliteOptions::default(),
     )
     .unwrap();

@@ -1,6 +1,7 @@
 //! Spans reach an OpenTelemetry collector and show the contamination state.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test stops at the first surprise"

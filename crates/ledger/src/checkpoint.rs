@@ -121,6 +121,21 @@ impl SignedCheckpoint {
         })
     }
 
+    const LABEL: &'static str = "tidegate-ledger-checkpoint ";
+
+    /// The checkpoint as one line of text, to be kept where the ledger's writer cannot reach it.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        format!("{}{}\n", Self::LABEL, HEXLOWER.encode(&self.encode()))
+    }
+
+    /// Reads the one line that [`Self::to_text`] writes.
+    #[must_use]
+    pub fn parse_text(text: &str) -> Option<Self> {
+        let hex = text.strip_prefix(Self::LABEL)?.strip_suffix('\n')?;
+        Self::parse(&HEXLOWER.decode(hex.as_bytes()).ok()?)
+    }
+
     pub(crate) fn hash(&self) -> Hash {
         Sha256::digest(self.encode()).into()
     }
@@ -214,6 +229,8 @@ mod tests {
         let bytes = signed.encode();
         assert_eq!(bytes.len(), SignedCheckpoint::LEN);
         assert_eq!(SignedCheckpoint::parse(&bytes), Some(signed));
+        assert_eq!(SignedCheckpoint::parse_text(&signed.to_text()), Some(signed));
+        assert_eq!(SignedCheckpoint::parse_text(signed.to_text().trim_end()), None);
         assert!(signed.is_signed_by(&PublicKey::of(&key)));
         assert!(!signed.is_signed_by(&PublicKey::of(&SigningKey::from_bytes(&[8; 32]))));
         for at in 0..bytes.len() {

@@ -193,13 +193,15 @@ impl fmt::Debug for DigestKey {
 
 macro_rules! digest_as_text {
     ($digest:ty) => {
+        impl fmt::Display for $digest {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}{}", Self::PREFIX, HEXLOWER.encode(&self.0))
+            }
+        }
+
         impl Serialize for $digest {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(&format_args!(
-                    "{}{}",
-                    Self::PREFIX,
-                    HEXLOWER.encode(&self.0)
-                ))
+                serializer.collect_str(self)
             }
         }
 

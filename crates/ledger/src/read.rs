@@ -146,7 +146,8 @@ impl From<rusqlite::Error> for ReadError {
     }
 }
 
-/// Reads a ledger, also while it is being written, in this process or another.
+/// Reads a ledger, also while it is being written, in this process or another. Its methods wait for the disk: call them
+/// where blocking is allowed.
 pub struct Reader {
     pub(crate) dir: PathBuf,
     index: Mutex<Index>,

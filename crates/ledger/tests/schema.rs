@@ -97,7 +97,7 @@ fn events(ledger: &Ledger, pointer: EvidencePointer) -> Vec<Event> {
         .into(),
         SessionOpened {
             user: name("ann"),
-            agent: name("claude-code"),
+            agent: name("desk-agent"),
             principal: name("ann@example.org"),
         }
         .into(),
@@ -117,6 +117,13 @@ fn events(ledger: &Ledger, pointer: EvidencePointer) -> Vec<Event> {
         GatewayStarted {
             version: name("0.1.0"),
             policy_digest: PublicDigest::of(b"policy"),
+        }
+        .into(),
+        ExitUsed {
+            run_id: name("run-1"),
+            exit: name("docs-samples"),
+            rule: name("email"),
+            tool: name("search_docs"),
         }
         .into(),
         GatewayStopped {

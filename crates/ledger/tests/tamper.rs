@@ -71,7 +71,7 @@ fn every_flipped_byte_is_found() {
         let original = fs::read(&file).unwrap();
         assert!(!original.is_empty(), "{file:?}");
         for position in 0..original.len() {
-            for mask in [0x01, 0x80, 0xff] {
+            for mask in [0x01, 0xff] {
                 let mut bytes = original.clone();
                 bytes[position] ^= mask;
                 fs::write(&file, &bytes).unwrap();

@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{check, completions, demo, init, mcp, pins, serve, session, token, wrap};
+use crate::commands::{
+    check, completions, demo, evidence, explain, init, ledger, mcp, pins, scan, serve, session, token, wrap,
+};
 use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -13,6 +15,8 @@ Examples:
   tidegate init && tidegate check tidegate.toml     write a configuration of your own and check it
   tidegate token create --role agent --principal alice --agent assistant
   tidegate session show sess_1234                   what a session has seen
+  tidegate scan notes.txt                           what the detectors find in a file
+  tidegate ledger verify                            whether the record is what was written
 
 Exit codes: 0 done, 1 the answer is no, 2 bad usage or configuration, 3 the environment failed.";
 
@@ -40,6 +44,10 @@ enum Command {
     Token(token::Token),
     Pins(pins::Pins),
     Session(session::Session),
+    Scan(scan::Scan),
+    Explain(explain::Explain),
+    Ledger(ledger::Ledger),
+    Evidence(evidence::Evidence),
     Completions(completions::Completions),
 }
 
@@ -57,6 +65,10 @@ impl Cli {
             Command::Check(command) => command.run(),
             Command::Token(command) => command.run(),
             Command::Session(command) => command.run(),
+            Command::Scan(command) => command.run(),
+            Command::Explain(command) => command.run(),
+            Command::Ledger(command) => command.run(),
+            Command::Evidence(command) => command.run(),
             Command::Completions(command) => command.run(),
         }
     }

@@ -6,8 +6,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use tidegate_detect::Detector;
+use tidegate_detect::exits::Exits;
 
-use crate::config::{self, Checked, Config, Overrides, Problem, Severity};
+use crate::config::{self, Checked, Config, Detect, Overrides, Problem, Severity};
 use crate::failure::Failure;
 use crate::terminal::note;
 
@@ -63,18 +65,34 @@ impl Places {
     }
 
     fn find(&self) -> Result<Source, Failure> {
-        if let Some(path) = &self.config {
-            return Source::read(path);
-        }
-        match Source::read_if_there(Path::new(DEFAULT_FILE))? {
-            Some(source) => Ok(source),
-            None => Ok(Source {
-                name: "built-in example".into(),
-                text: config::EXAMPLE.into(),
-                directory: PathBuf::from("."),
-            }),
+        Ok(self.find_file()?.unwrap_or_else(|| Source {
+            name: "built-in example".into(),
+            text: config::EXAMPLE.into(),
+            directory: PathBuf::from("."),
+        }))
+    }
+
+    fn find_file(&self) -> Result<Option<Source>, Failure> {
+        match &self.config {
+            Some(path) => Source::read(path).map(Some),
+            None => Source::read_if_there(Path::new(DEFAULT_FILE)),
         }
     }
+}
+
+/// Detection as the configuration tells it, or with nothing told when there is no configuration.
+pub(crate) fn detection(config: Option<PathBuf>) -> Result<(Detector, Exits), Failure> {
+    let places = Places {
+        config,
+        data_dir: None,
+        private_data_dir: None,
+    };
+    let built = if places.find_file()?.is_some() {
+        places.load(None)?.detect.build()
+    } else {
+        Detect::default().build()
+    };
+    built.map_err(Failure::usage)
 }
 
 impl Source {

@@ -12,15 +12,19 @@ use tidegate_engine::{Caller, Engine, Parts, Provenance, last_policy};
 use tidegate_gateway::mcp::{Mcp, Pins, Reach, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Server, router};
-use tidegate_ledger::vault::{KeySource, Vault};
+use tidegate_ledger::vault::{KeySource, Retention, Vault};
 use tidegate_ledger::{Ledger, OpenError, Options, PublicDigest, Reader};
 use tidegate_store::{Mirror, SqliteOptions, SqliteStore};
 
 use crate::config::{self, Config};
 use crate::failure::Failure;
+use crate::terminal::note;
 
 /// The file in the data directory that holds sessions and tokens.
 const STATE_FILE: &str = "tidegate.db";
+
+/// How often evidence is looked through for what has outlived its retention.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(3_600);
 
 /// A gateway that has its address and its state, and is about to serve.
 pub(crate) struct Gateway {
@@ -30,6 +34,7 @@ pub(crate) struct Gateway {
     server: Server,
     routes: Router,
     drain: Duration,
+    retention: Retention,
 }
 
 impl Gateway {
@@ -54,6 +59,7 @@ impl Gateway {
             server,
             routes: router(app),
             drain: config.limits.drain,
+            retention: config.retention.clone(),
         })
     }
 
@@ -69,12 +75,13 @@ impl Gateway {
             engine,
             routes,
             drain,
+            retention,
             ..
         } = self;
-        server
-            .serve(routes, stop, drain)
-            .await
-            .map_err(Failure::environment)?;
+        let expiring = tokio::spawn(keep_expiring(Arc::clone(&engine), retention));
+        let served = server.serve(routes, stop, drain).await;
+        expiring.abort();
+        served.map_err(Failure::environment)?;
         engine
             .stopped("asked to stop")
             .await
@@ -131,6 +138,20 @@ fn mcp(config: &Config, engine: &Arc<Engine>) -> Arc<Mcp> {
     let servers = config.servers.iter().map(upstream).collect();
     let pins = Pins::in_directory(&config.data_dir);
     Mcp::new(Arc::clone(engine), servers, pins, config.mcp.clone())
+}
+
+/// Destroys evidence that has outlived its retention, at once and then every so often. What could not be destroyed or
+/// recorded is tried again; serving goes on, because keeping evidence longer leaks nothing.
+async fn keep_expiring(engine: Arc<Engine>, retention: Retention) {
+    let mut ticks = tokio::time::interval(EXPIRY_INTERVAL);
+    loop {
+        ticks.tick().await;
+        if let Err(error) = engine.expire_evidence(&retention).await {
+            note(format_args!(
+                "evidence past its retention could not be destroyed: {error}"
+            ));
+        }
+    }
 }
 
 /// The engine on a state that no gateway is using, for a command that changes it on the record.
@@ -216,11 +237,14 @@ fn engine(
     let mirror =
         mirror.map_err(|error| Failure::environment(format_args!("cannot use private_data_dir: {error}")))?;
     let policy = config.policy.clone();
+    let (detector, exits) = config.detect.build().map_err(Failure::usage)?;
     Ok(Engine::new(Parts {
         store,
         policy,
         mirror,
         provenance,
+        detector,
+        exits,
         observer,
     }))
 }

@@ -10,93 +10,9 @@
 
 mod run;
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
-
+use run::gateway::{Gateway, create_token};
 use run::{Place, Ran, tidegate};
-use serde_json::{Value, json};
-
-/// A gateway in a process of its own.
-struct Gateway {
-    process: Child,
-    url: String,
-}
-
-impl Gateway {
-    /// Starts one and waits for its only line on standard output.
-    fn start(place: &Place, args: &[&str]) -> Self {
-        let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
-        let mut process = command
-            .args(args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.as_mut().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        let url = line
-            .trim_end()
-            .strip_prefix("listening on ")
-            .unwrap_or_else(|| panic!("{line:?}"))
-            .to_owned();
-        Self { process, url }
-    }
-
-    /// Sends and gives the status and the answer.
-    fn send(&self, token: &str, path: &str, body: Option<Value>) -> (u16, Value) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        runtime.block_on(async {
-            let client = reqwest::Client::builder().no_proxy().build().unwrap();
-            let url = format!("{}{path}", self.url);
-            let request = match body {
-                Some(body) => client.post(url).json(&body),
-                None => client.get(url),
-            };
-            let answer = request.bearer_auth(token).send().await.unwrap();
-            (answer.status().as_u16(), answer.json().await.unwrap())
-        })
-    }
-
-    /// Asks it to stop and gives what it said on standard error.
-    fn stop(mut self) -> String {
-        let pid = self.process.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-TERM", &pid])
-                .status()
-                .unwrap()
-                .success()
-        );
-        let mut stderr = String::new();
-        self.process
-            .stderr
-            .take()
-            .unwrap()
-            .read_to_string(&mut stderr)
-            .unwrap();
-        assert_eq!(self.process.wait().unwrap().code(), Some(0), "{stderr}");
-        stderr
-    }
-}
-
-fn create_token(place: &Place, role: &str, principal: &str) -> String {
-    let made = tidegate(
-        place,
-        &["token", "create", "--role", role, "--principal", principal],
-    );
-    assert_eq!(made.code, 0, "{}", made.stderr);
-    let token = made.stdout.trim_end().to_owned();
-    assert!(
-        token.starts_with("tg_") && !token.contains(char::is_whitespace),
-        "{token:?}"
-    );
-    token
-}
+use serde_json::json;
 
 fn expect(ran: &Ran, code: i32, said: &str) {
     let all = format!("{}{}", ran.stdout, ran.stderr);

@@ -3,6 +3,7 @@
 //! Each family is a module with one function that reads its rows and gives back sections of a report. The report is
 //! printed and saved to `docs/quality.md`. Nothing in it is a threshold: it says how it is.
 
+mod injection;
 mod pii;
 mod report;
 mod secrets;
@@ -14,7 +15,7 @@ use report::Section;
 /// A family of detectors that can be measured.
 type Family = fn(&Path) -> Result<Vec<Section>, EvalError>;
 
-const FAMILIES: &[Family] = &[pii::measure, secrets::measure];
+const FAMILIES: &[Family] = &[pii::measure, secrets::measure, injection::measure];
 
 const DATA: &str = "../shared/eval";
 const REPORT: &str = "docs/quality.md";

@@ -31,7 +31,7 @@ pub(super) fn every_dependency_is_explained(files: &[File]) -> Vec<Complaint> {
             complain("is no manifest of a package".into());
             continue;
         };
-        let about = |heading: &str| heading == SHARED || heading == package;
+        let about = |heading: &str| heading == SHARED || heading.split(':').next() == Some(package.as_str());
         let known: Vec<_> = explained
             .iter()
             .filter(|(heading, _)| about(heading))
@@ -49,7 +49,7 @@ pub(super) fn every_dependency_is_explained(files: &[File]) -> Vec<Complaint> {
     complaints
 }
 
-/// The sections of the document, `## package`, each with every word of its list.
+/// The sections of the document, `## package` or `## package: part`, each with every word of its list.
 fn sections(text: &str) -> Vec<(&str, Vec<&str>)> {
     let mut sections = Vec::new();
     for line in text.lines() {
@@ -113,7 +113,7 @@ mod tests {
         let manifest = "[package]\nname = \"p\"\n[dependencies]\na.workspace = true\nb = \"1\"\ntidegate-core.workspace = true\n\
                         [dev-dependencies]\nc = { version = \"1\" }\n[target.'cfg(unix)'.dependencies]\nd = \"1\"\n";
         let document =
-            "# Why\n## Everywhere\n- c: tests\n## p\n- `a` (`std`), b: both\n## other\n- d: not here\n";
+            "# Why\n## Everywhere\n- c: tests\n## p: part\n- `a` (`std`), b: both\n## other\n- d: not here\n";
         let file = |path: &str, text: &str| File {
             path: path.into(),
             text: text.into(),

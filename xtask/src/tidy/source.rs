@@ -79,7 +79,8 @@ fn has_word(line: &str, mark: &str) -> bool {
         let after = line
             .get(start + mark.len()..)
             .and_then(|after| after.chars().next());
-        !is_word(before) && !(mark.ends_with(char::is_alphanumeric) && is_word(after))
+        let goes_on = mark.ends_with(char::is_alphanumeric) && is_word(after);
+        !is_word(before) && !goes_on
     })
 }
 

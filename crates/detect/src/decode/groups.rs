@@ -16,29 +16,52 @@ const BIT_DIGITS: usize = 8;
 /// Bytes that the test for any groups looks at together.
 const CHUNK: usize = 64;
 
-/// Whether the text may hold enough groups to be worth a search. Arithmetic on whole chunks, so that ordinary text
-/// costs next to nothing; a stretch of [`MIN_GROUPS`] groups always shows in one of the chunks it touches.
-pub(super) fn may_stand_in(bytes: &[u8]) -> bool {
-    bytes.chunks(CHUNK).any(|chunk| {
-        let (mut bits, mut pairs, mut signs, mut gaps) = (0_u8, 0_u8, 0_u8, 0_u8);
-        for &byte in chunk {
-            bits += u8::from(byte & 0xfe == b'0');
-            signs += u8::from((byte == b'.') | (byte == b'-'));
-            gaps += u8::from((byte == b' ') | (byte == b'/') | (byte == b'\n'));
+/// The parts of a text that may hold enough groups to be worth a search, as ranges that do not touch. Arithmetic on whole
+/// chunks, so that ordinary text costs next to nothing; each chunk that [`MIN_GROUPS`] groups in a row touch shows them,
+/// save for the first and the last.
+fn promising(bytes: &[u8]) -> Vec<Range<usize>> {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    for (number, chunk) in bytes.chunks(CHUNK).enumerate() {
+        if !shows_groups(chunk) {
+            continue;
         }
-        for window in chunk.windows(4) {
-            if let [a, b, c, d] = window {
-                let joined = a.is_ascii_alphanumeric() | d.is_ascii_alphanumeric();
-                pairs += u8::from(b.is_ascii_hexdigit() & c.is_ascii_hexdigit() & !joined);
-            }
+        let start = (number * CHUNK).saturating_sub(CHUNK);
+        let end = bytes.len().min((number + 2) * CHUNK);
+        match parts.last_mut() {
+            Some(last) if last.end >= start => last.end = end,
+            _ => parts.push(start..end),
         }
-        let prefixed = pairs == 0 && memchr::memmem::find(chunk, b"0x").is_some();
-        bits >= 24 || pairs >= 3 || prefixed || (signs >= 6 && gaps >= 3 && signs + gaps >= 12)
-    })
+    }
+    parts
+}
+
+fn shows_groups(chunk: &[u8]) -> bool {
+    let (mut bits, mut pairs, mut signs, mut gaps) = (0_u8, 0_u8, 0_u8, 0_u8);
+    for &byte in chunk {
+        bits += u8::from(byte & 0xfe == b'0');
+        signs += u8::from((byte == b'.') | (byte == b'-'));
+        gaps += u8::from((byte == b' ') | (byte == b'/') | (byte == b'\n'));
+    }
+    for window in chunk.windows(4) {
+        if let [a, b, c, d] = window {
+            let joined = a.is_ascii_alphanumeric() & (*a != b'x') | d.is_ascii_alphanumeric();
+            pairs += u8::from(b.is_ascii_hexdigit() & c.is_ascii_hexdigit() & !joined);
+        }
+    }
+    bits >= 24 || pairs >= 3 || (signs >= 6 && gaps >= 3 && signs + gaps >= 12)
 }
 
 /// Decoded stretches in order of their place.
 pub(super) fn stretches(bytes: &[u8]) -> impl Iterator<Item = (Range<usize>, Encoding, String)> {
+    promising(bytes).into_iter().flat_map(move |part| {
+        let start = part.start;
+        all_stretches(bytes.get(part).unwrap_or_default())
+            .map(move |(span, encoding, text)| (span.start + start..span.end + start, encoding, text))
+    })
+}
+
+/// What [`stretches`] finds, by a search of every byte.
+pub(super) fn all_stretches(bytes: &[u8]) -> impl Iterator<Item = (Range<usize>, Encoding, String)> {
     let mut at = 0;
     std::iter::from_fn(move || {
         while at < bytes.len() {

@@ -122,8 +122,7 @@ fn decode_layer(
     if depth > max_depth {
         return;
     }
-    let grouped = if groups::may_stand_in(bytes) { bytes } else { &[] };
-    for (span, encoding, text) in runs::stretches(bytes).chain(groups::stretches(grouped)) {
+    for (span, encoding, text) in runs::stretches(bytes).chain(groups::stretches(bytes)) {
         if text.len() > *budget {
             return;
         }

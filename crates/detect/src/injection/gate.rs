@@ -21,14 +21,21 @@ use super::lexicon::{LEXICON, is_word};
 use super::pattern::{PATTERNS, Pattern};
 use super::score::TWISTED_KEYS;
 use super::shape;
+use super::token::tokens;
 use crate::candidates::{Hit, Literal, MIN_LITERAL};
 use crate::decode::rot13;
-use crate::normalize::split_beginnings;
+use crate::normalize::{normalize, split_beginnings};
 
 /// What a distance in the plain reading may have been as written: lines are indented, blanks doubled.
 const fn as_written(gap: usize) -> usize {
     gap * 2 + 32
 }
+
+/// How far around a trigger its pattern can reach, as written.
+const REACH: usize = 320;
+
+/// How far the search for a word's end goes.
+const WORD: usize = 64;
 
 /// The shortest word that tells a phrase.
 const TELLING_LENGTH: usize = 4;
@@ -371,9 +378,14 @@ fn mark_images(text: &[u8], marks: &mut Marks) {
         let window = text
             .get(at..text.len().min(at + 2 * MAX_SHAPE))
             .unwrap_or_default();
-        if window.iter().any(|byte| matches!(byte, b'{' | b'<' | b'_'))
-            || memchr::memmem::find(window, b"=[").is_some()
-        {
+        let link = memchr::memmem::find(window, b"](").and_then(|open| window.get(open + 2..));
+        let link = link
+            .unwrap_or_default()
+            .split(|&byte| matches!(byte, b')' | b'\n'))
+            .next();
+        let link = link.unwrap_or_default();
+        let placeholder = link.windows(2).any(|pair| matches!(pair, [b'A'..=b'Z', b'_']));
+        if placeholder || link.iter().any(|byte| matches!(byte, b'{' | b'<' | b'[')) {
             marks.mark(at..at + window.len());
         }
     }
@@ -388,8 +400,33 @@ fn mark_if_met(text: &[u8], at: &Range<usize>, class: usize, marks: &mut Marks) 
         || meets(text.get(before..at.start), needs, Need::wants_before)
         || meets(text.get(at.end..after), needs, Need::wants_after)
     {
-        marks.mark(before..after);
+        let window = around(text, at, REACH);
+        if !marks.all_marked(&window) && anything_holds(text.get(window.clone()).unwrap_or_default()) {
+            marks.mark(window);
+        }
     }
+}
+
+/// The bytes around a place, cut where characters and words end.
+fn around(text: &[u8], at: &Range<usize>, reach: usize) -> Range<usize> {
+    let is_cut = |&at: &usize| text.get(at).is_none_or(u8::is_ascii_whitespace);
+    let start = at.start.saturating_sub(reach);
+    let start = (start.saturating_sub(WORD)..=start)
+        .rev()
+        .find(is_cut)
+        .unwrap_or(start);
+    let end = (at.end + reach).min(text.len());
+    let end = (end..(end + WORD).min(text.len())).find(is_cut).unwrap_or(end);
+    start..end
+}
+
+/// Whether some anchored pattern holds in the window. The block it is part of can only score if one does.
+fn anything_holds(window: &[u8]) -> bool {
+    let plain = normalize(window);
+    let tokens = tokens(plain.text());
+    let held = PATTERNS.held(plain.text(), &tokens);
+    held.iter()
+        .any(|held| PATTERNS.get(held.pattern).is_some_and(Pattern::is_anchored))
 }
 
 impl Need {
@@ -471,6 +508,17 @@ impl Marks {
             }
             *marked = true;
         }
+    }
+
+    /// Whether every block that holds some part of the place is marked already.
+    fn all_marked(&self, place: &Range<usize>) -> bool {
+        let first = self.blocks.partition_point(|(block, _)| block.end <= place.start);
+        let touched = self
+            .blocks
+            .iter()
+            .skip(first)
+            .take_while(|(block, _)| block.start < place.end);
+        touched.into_iter().all(|(_, marked)| *marked)
     }
 
     fn selected(self) -> Vec<Range<usize>> {

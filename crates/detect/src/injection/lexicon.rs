@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use rustc_hash::FxHashMap;
 
 use super::class::{Class, ClassSet};
 use super::token::Token;
@@ -16,6 +17,9 @@ const GLUED_WORD: usize = 14;
 /// The shortest entry that is looked for inside a glued word.
 const GLUED_ENTRY: usize = 5;
 
+/// The longest first two words of an entry.
+const LONGEST_KEY: usize = 40;
+
 /// Entries shorter than this are words only by themselves: `my-project` is a name.
 const SHORT_ENTRY: usize = 6;
 
@@ -25,7 +29,12 @@ pub(super) static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::read(in
 /// All entries, in their plain reading, with the classes each belongs to.
 pub(super) struct Lexicon {
     entries: Vec<(String, ClassSet)>,
+    /// Finds every entry in any text.
     finder: Option<AhoCorasick>,
+    /// The ASCII entries by their first two words, or by their only one, for the fast way.
+    by_words: FxHashMap<Vec<u8>, Vec<usize>>,
+    /// The ASCII entries that start with a mark, by that mark.
+    by_mark: Vec<Vec<usize>>,
 }
 
 impl Lexicon {
@@ -41,7 +50,33 @@ impl Lexicon {
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(entries.iter().map(|(entry, _)| entry))
             .ok();
-        Self { entries, finder }
+        let mut by_words: FxHashMap<Vec<u8>, Vec<usize>> = FxHashMap::default();
+        let mut by_mark = vec![Vec::new(); 128];
+        for (number, (entry, _)) in entries
+            .iter()
+            .enumerate()
+            .filter(|(_, (entry, _))| entry.is_ascii())
+        {
+            let words = two_words(entry.as_bytes());
+            if words > 0 {
+                by_words
+                    .entry(entry.bytes().take(words).collect())
+                    .or_default()
+                    .push(number);
+            } else if let Some(list) = entry
+                .bytes()
+                .next()
+                .and_then(|mark| by_mark.get_mut(usize::from(mark)))
+            {
+                list.push(number);
+            }
+        }
+        Self {
+            entries,
+            finder,
+            by_words,
+            by_mark,
+        }
     }
 
     /// Every entry with its classes.
@@ -61,8 +96,17 @@ impl Lexicon {
         })
     }
 
-    /// Every entry that stands in the text, overlapping ones included.
+    /// Every entry that stands in the text, overlapping ones included, in no order.
     pub(super) fn find(&self, text: &str, tokens: &mut Vec<Token>) {
+        if text.is_ascii() {
+            self.find_ascii(text, tokens);
+        } else {
+            self.find_plain(text, tokens);
+        }
+    }
+
+    /// What [`Self::find`] finds, one automaton over all of the text.
+    fn find_plain(&self, text: &str, tokens: &mut Vec<Token>) {
         let Some(finder) = &self.finder else { return };
         for found in finder.find_overlapping_iter(text) {
             let Some((_, classes)) = self.entries.get(found.pattern().as_usize()) else {
@@ -74,6 +118,97 @@ impl Lexicon {
             }
         }
     }
+
+    /// In ASCII an entry starts where a word or a mark does, so one look-up for each is enough; only glued words need
+    /// the automaton.
+    fn find_ascii(&self, text: &str, tokens: &mut Vec<Token>) {
+        let bytes = text.as_bytes();
+        let mut key = [0_u8; LONGEST_KEY];
+        let mut at = 0;
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            let length = word_length(rest);
+            if length == 0 {
+                let mark = rest.first().and_then(|&mark| self.by_mark.get(usize::from(mark)));
+                self.push_alone(text, at, mark.map_or(&[], Vec::as_slice), tokens);
+            } else {
+                let both = two_words(rest);
+                self.push_known(text, at, length, &mut key, tokens);
+                if both > length {
+                    self.push_known(text, at, both, &mut key, tokens);
+                }
+            }
+            if length >= GLUED_ENTRY {
+                self.find_glued(text, at..at + length, tokens);
+            }
+            at += length.max(1);
+        }
+    }
+
+    fn push_known(&self, text: &str, at: usize, length: usize, key: &mut [u8], tokens: &mut Vec<Token>) {
+        let words = text.as_bytes().get(at..at + length);
+        if let (Some(key), Some(words)) = (key.get_mut(..length), words) {
+            key.copy_from_slice(words);
+            key.make_ascii_lowercase();
+            let entries = self.by_words.get(&*key);
+            self.push_alone(text, at, entries.map_or(&[], Vec::as_slice), tokens);
+        }
+    }
+
+    fn push_alone(&self, text: &str, start: usize, numbers: &[usize], tokens: &mut Vec<Token>) {
+        for (entry, classes) in numbers.iter().filter_map(|&number| self.entries.get(number)) {
+            let end = start + entry.len();
+            let same = text
+                .as_bytes()
+                .get(start..end)
+                .is_some_and(|found| found.eq_ignore_ascii_case(entry.as_bytes()));
+            if same && stands_alone(text, start, end) {
+                tokens.push(Token::new(start..end, *classes));
+            }
+        }
+    }
+
+    /// Entries inside a word that is many words written as one.
+    fn find_glued(&self, text: &str, word: Range<usize>, tokens: &mut Vec<Token>) {
+        let letters = text
+            .as_bytes()
+            .get(word.clone())
+            .unwrap_or_default()
+            .iter()
+            .filter(|b| b.is_ascii_alphabetic());
+        if letters.count() < GLUED_WORD {
+            return;
+        }
+        let (Some(finder), Some(glued)) = (&self.finder, text.get(word.clone())) else {
+            return;
+        };
+        for found in finder.find_overlapping_iter(glued) {
+            let (start, end) = (word.start + found.start(), word.start + found.end());
+            if !stands_alone(text, start, end)
+                && inside_glued_word(text.as_bytes(), start, end)
+                && let Some((_, classes)) = self.entries.get(found.pattern().as_usize())
+            {
+                tokens.push(Token::new(start..end, *classes));
+            }
+        }
+    }
+}
+
+/// The length of the two ASCII words at the start of the bytes, or of the one when no second follows a blank.
+fn two_words(bytes: &[u8]) -> usize {
+    let first = word_length(bytes);
+    let second = match bytes.get(first..) {
+        Some([b' ', rest @ ..]) if first > 0 => word_length(rest),
+        _ => 0,
+    };
+    if second > 0 { first + 1 + second } else { first }
+}
+
+/// The length of the ASCII word at the start of the bytes.
+fn word_length(bytes: &[u8]) -> usize {
+    bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric())
+        .count()
 }
 
 /// Whether the bytes at a place are a word of their own, or part of words that were glued together.
@@ -149,6 +284,8 @@ fn inside_glued_word(bytes: &[u8], start: usize, end: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -161,6 +298,38 @@ mod tests {
                     .is_some_and(|(class, _)| Class::named(class).is_some());
             assert!(known, "unknown class in lexicon line: {line}");
         }
+    }
+
+    fn sorted(find: impl Fn(&mut Vec<Token>)) -> Vec<(usize, usize)> {
+        let mut tokens = Vec::new();
+        find(&mut tokens);
+        let mut spans: Vec<_> = tokens
+            .iter()
+            .map(|token| (token.span.start, token.span.end))
+            .collect();
+        spans.sort_unstable();
+        spans
+    }
+
+    fn words() -> impl Strategy<Value = String> {
+        let entries: Vec<String> = LEXICON.entries().map(|(entry, _)| entry.to_owned()).collect();
+        let word = prop_oneof![3 => proptest::sample::select(entries), 1 => "[ -~]{1,12}"];
+        let gap = proptest::sample::select(vec![" ", " ", "", "-", "_", "\n", ", "]);
+        proptest::collection::vec((word, gap), 1..30)
+            .prop_map(|parts| parts.into_iter().map(|(word, gap)| word + gap).collect())
+    }
+
+    proptest! {
+        #[test]
+        fn the_fast_way_finds_what_the_plain_way_finds(text in words()) {
+            let fast = sorted(|tokens| LEXICON.find(&text, tokens));
+            prop_assert_eq!(fast, sorted(|tokens| LEXICON.find_plain(&text, tokens)));
+        }
+    }
+
+    #[test]
+    fn no_entry_is_too_long_for_its_key() {
+        assert!(LEXICON.by_words.keys().all(|key| key.len() <= LONGEST_KEY));
     }
 
     #[test]

@@ -25,6 +25,9 @@ pub(super) struct Pattern {
     /// What it adds to the evidence.
     pub(super) points: f32,
     pub(super) steps: Vec<Step>,
+    number: usize,
+    /// Where its steps begin among the steps of all patterns.
+    first_step: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -59,16 +62,24 @@ pub(super) struct Held {
 
 pub(super) struct Patterns {
     patterns: Vec<Pattern>,
-    /// For each class the steps it may take, last steps first.
+    /// For each class the steps it may take.
     by_class: Vec<Vec<(usize, usize)>>,
+    /// How many steps all patterns have.
+    steps: usize,
 }
 
 impl Patterns {
     fn read(text: &'static str) -> Self {
-        let patterns: Vec<_> = text.lines().filter_map(read_line).collect();
+        let mut patterns: Vec<_> = text.lines().filter_map(read_line).collect();
+        let mut all_steps = 0;
+        for (number, pattern) in patterns.iter_mut().enumerate() {
+            pattern.number = number;
+            pattern.first_step = all_steps;
+            all_steps += pattern.steps.len();
+        }
         let mut by_class = vec![Vec::new(); Class::COUNT];
         for (number, pattern) in patterns.iter().enumerate() {
-            for (place, step) in pattern.steps.iter().enumerate().rev() {
+            for (place, step) in pattern.steps.iter().enumerate() {
                 for class in step.classes.numbers() {
                     if let Some(steps) = by_class.get_mut(class) {
                         steps.push((number, place));
@@ -76,7 +87,11 @@ impl Patterns {
                 }
             }
         }
-        Self { patterns, by_class }
+        Self {
+            patterns,
+            by_class,
+            steps: all_steps,
+        }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Pattern> {
@@ -90,27 +105,26 @@ impl Patterns {
     /// Every place where a pattern holds; one for each last token that completes it.
     pub(super) fn held(&self, text: &str, tokens: &[Token]) -> Vec<Held> {
         let mut walk = Walk {
-            patterns: &self.patterns,
-            reached: self
-                .patterns
-                .iter()
-                .map(|pattern| vec![Reached::default(); pattern.steps.len()])
-                .collect(),
+            reached: vec![Reached::default(); self.steps],
             breaks: hard_breaks(text),
             held: Vec::new(),
         };
+        let mut steps: Vec<(usize, usize)> = Vec::new();
         for token in tokens {
-            let mut steps: Vec<(usize, usize)> = token
-                .classes
-                .numbers()
-                .filter_map(|class| self.by_class.get(class))
-                .flatten()
-                .copied()
-                .collect();
+            steps.clear();
+            steps.extend(
+                token
+                    .classes
+                    .numbers()
+                    .filter_map(|class| self.by_class.get(class))
+                    .flatten(),
+            );
             steps.sort_unstable_by(|a, b| b.cmp(a));
             steps.dedup();
-            for (pattern, place) in steps {
-                walk.take(token, pattern, place);
+            for &(pattern, place) in &steps {
+                if let Some(pattern) = self.patterns.get(pattern) {
+                    walk.take(token, pattern, place);
+                }
             }
         }
         walk.held
@@ -121,16 +135,15 @@ impl Patterns {
 #[derive(Clone, Copy, Default)]
 struct Reached([Option<(usize, usize)>; 2]);
 
-struct Walk<'a> {
-    patterns: &'a [Pattern],
-    reached: Vec<Vec<Reached>>,
+struct Walk {
+    /// The steps of all patterns, one after the other.
+    reached: Vec<Reached>,
     breaks: Vec<usize>,
     held: Vec<Held>,
 }
 
-impl Walk<'_> {
-    fn take(&mut self, token: &Token, number: usize, place: usize) -> Option<()> {
-        let pattern = self.patterns.get(number)?;
+impl Walk {
+    fn take(&mut self, token: &Token, pattern: &Pattern, place: usize) -> Option<()> {
         let step = pattern.steps.get(place)?;
         if (step.opens && !token.opens)
             || (step.opens_value && !token.opens_value)
@@ -141,7 +154,7 @@ impl Walk<'_> {
         let begin = match place.checked_sub(1) {
             None => token.span.start,
             Some(before) => {
-                let Reached(matches) = self.reached.get(number)?.get(before)?;
+                let Reached(matches) = self.reached.get(pattern.first_step + before)?;
                 let near = |&(_, end): &(usize, usize)| {
                     let gap = token.span.start.checked_sub(end);
                     gap.is_some_and(|gap| gap <= step.gap && !self.broken(end, token.span.start))
@@ -151,11 +164,11 @@ impl Walk<'_> {
         };
         if place + 1 == pattern.steps.len() {
             self.held.push(Held {
-                pattern: number,
+                pattern: pattern.number,
                 span: begin..token.span.end,
             });
         }
-        let Reached([last, before_last]) = self.reached.get_mut(number)?.get_mut(place)?;
+        let Reached([last, before_last]) = self.reached.get_mut(pattern.first_step + place)?;
         *before_last = last.replace((begin, token.span.end));
         Some(())
     }
@@ -185,7 +198,13 @@ fn read_line(line: &'static str) -> Option<Pattern> {
             gap = DEFAULT_GAP;
         }
     }
-    (!steps.is_empty()).then_some(Pattern { name, points, steps })
+    (!steps.is_empty()).then_some(Pattern {
+        name,
+        points,
+        steps,
+        number: 0,
+        first_step: 0,
+    })
 }
 
 fn read_step(word: &str, gap: usize) -> Option<Step> {

@@ -14,6 +14,9 @@ const AHEAD: usize = 12;
 /// The most blanks that may separate two words without hiding that they belong together.
 const BLANKS: usize = CHUNK;
 
+/// How near each other encoded blanks stand in encoded prose; one alone is part of a link.
+const BLANK_CODES: usize = 32;
+
 /// Calls `found` with each chunk that needs its plain reading.
 pub(super) fn for_each(text: &[u8], mut found: impl FnMut(Range<usize>)) {
     let mut at = 0;
@@ -27,7 +30,7 @@ pub(super) fn for_each(text: &[u8], mut found: impl FnMut(Range<usize>)) {
             || signs.control
             || signs.marks && (0..chunk.len()).any(|from| escaped(text, at + from))
             || signs.blanks >= BLANKS
-            || pulled_apart(window)
+            || pulled_apart(at.checked_sub(1).and_then(|before| text.get(before)), window)
         {
             found(at..end);
         }
@@ -103,12 +106,17 @@ fn escaped(text: &[u8], at: usize) -> bool {
         .is_some_and(u8::is_ascii_alphanumeric);
     let Some(bytes) = text.get(at..) else { return false };
     match bytes {
-        [b'%', high, low, ..] => is_letter(*high, *low) || matches!((high, low), (b'2', b'0' | b'5')),
+        [b'%', b'2', b'0', rest @ ..] => {
+            let near = rest.get(..rest.len().min(BLANK_CODES)).unwrap_or_default();
+            memchr::memmem::find(near, b"%20").is_some()
+        }
+        [b'%', b'2', b'5', ..] => true,
+        [b'%', high, low, ..] => is_letter(*high, *low),
         [b'=', high, low, next, ..] => {
             is_letter(*high, *low) && !low.is_ascii_lowercase() && before && next.is_ascii_alphabetic()
                 || matches!((high, low, next), (b'2', b'0', b'='))
                 || is_letter(*high, *low) && *next == b'='
-                || matches!(high, b'\r' | b'\n')
+                || before && matches!(high, b'\r' | b'\n')
         }
         [b'&', b'#', ..] | [b'\\', b'x' | b'u', ..] => true,
         [b'\\', b'\n', ..] => before,
@@ -121,16 +129,19 @@ const fn is_letter(high: u8, low: u8) -> bool {
     matches!(high, b'4'..=b'7') && low.is_ascii_hexdigit()
 }
 
-/// Whether three letters in a row stand alone, as in `i g n`.
-fn pulled_apart(window: &[u8]) -> bool {
-    let mut letters = [0_u8; CHUNK + AHEAD];
-    for (flag, &byte) in letters.iter_mut().zip(window) {
+/// Whether four letters in a row stand alone, as in `i g n o`. `before` is the byte before the window.
+fn pulled_apart(before: Option<&u8>, window: &[u8]) -> bool {
+    let mut letters = [0_u8; CHUNK + AHEAD + 1];
+    for (flag, &byte) in letters
+        .iter_mut()
+        .zip(before.or(Some(&b' ')).into_iter().chain(window))
+    {
         *flag = u8::from(byte.is_ascii_alphabetic());
     }
     let mut any = 0;
-    for w in letters.windows(7) {
-        if let [a, b, c, d, e, f, g] = w {
-            any |= a & (1 - b) & c & (1 - d) & e & (1 - f) & g;
+    for w in letters.windows(9) {
+        if let [o, a, p, b, q, c, r, d, s] = w {
+            any |= a & b & c & d & (1 - (o | p | q | r | s));
         }
     }
     any != 0

@@ -19,7 +19,7 @@ enum Name {
     /// A host, with `*` for any run of characters and `?` for one.
     Host(String),
     /// A word or words of prose.
-    CodeName(String),
+    Word(String),
 }
 
 /// Every internal name.
@@ -41,11 +41,7 @@ impl InternalNames {
                 )
             })
             .chain(hosts.iter().map(|host| Name::Host(host.to_ascii_lowercase())))
-            .chain(
-                code_names
-                    .iter()
-                    .map(|name| Name::CodeName(name.trim().to_owned())),
-            )
+            .chain(code_names.iter().map(|name| Name::Word(name.trim().to_owned())))
             .collect();
         match names.iter().find(|name| name.literal().len() < MIN_LITERAL) {
             Some(short) => Err(short.text().to_owned()),
@@ -57,14 +53,14 @@ impl InternalNames {
 impl Name {
     fn text(&self) -> &str {
         match self {
-            Self::Domain(text) | Self::Host(text) | Self::CodeName(text) => text,
+            Self::Domain(text) | Self::Host(text) | Self::Word(text) => text,
         }
     }
 
     /// The longest part without wildcards.
     fn literal(&self) -> &str {
         match self {
-            Self::Domain(text) | Self::CodeName(text) => text,
+            Self::Domain(text) | Self::Word(text) => text,
             Self::Host(text) => text
                 .split(['*', '?'])
                 .max_by_key(|part| part.len())
@@ -76,7 +72,7 @@ impl Name {
         match self {
             Self::Domain(_) => DOMAIN,
             Self::Host(_) => HOST,
-            Self::CodeName(_) => CODE_NAME,
+            Self::Word(_) => CODE_NAME,
         }
     }
 
@@ -94,7 +90,7 @@ impl Name {
                 let written = text.get(host.clone())?.to_ascii_lowercase();
                 matches_glob(pattern.as_bytes(), &written).then_some(host)
             }
-            Self::CodeName(_) => {
+            Self::Word(_) => {
                 let is_word = |at: Option<&u8>| at.is_some_and(u8::is_ascii_alphanumeric);
                 let before = at.start.checked_sub(1).and_then(|at| text.get(at));
                 (!is_word(before) && !is_word(text.get(at.end))).then(|| at.clone())

@@ -50,10 +50,7 @@ impl Normalized<'_> {
     /// The plain reading.
     #[must_use]
     pub fn text(&self) -> &str {
-        match &self.reading {
-            Reading::Same(text) => text,
-            Reading::Rewritten(rewritten) => rewritten.text(),
-        }
+        self.reading.text()
     }
 
     /// The bytes of the given text that a span of [`Self::text`] came from.
@@ -82,65 +79,59 @@ impl Normalized<'_> {
 #[must_use]
 pub fn normalize(bytes: &[u8]) -> Normalized<'_> {
     let mut concealment = Concealment::default();
-    let reading = match plain_ascii(bytes) {
-        Some(text) => rewrite_plain(text),
-        None => {
-            let folded = Rewritten::from(fold::fold(bytes, &mut concealment));
-            Reading::Rewritten(rewrite_folded(folded, &mut concealment))
-        }
+    let mut reading = match plain_ascii(bytes) {
+        Some(text) => Reading::Same(text),
+        None => Reading::Rewritten(fold::fold(bytes, &mut concealment).into()),
     };
+    for _ in 0..UNESCAPE_DEPTH {
+        if !reading.apply(unescape) {
+            break;
+        }
+        if plain_ascii(reading.text().as_bytes()).is_none() {
+            // Escaped, an invisible character is visible: only text spelled out in them still counts as hidden.
+            let mut escaped = Concealment::default();
+            reading.apply(|text| Some(fold::fold(text.as_bytes(), &mut escaped)));
+            concealment.tags += escaped.tags;
+        }
+    }
+    if !reading.text().is_ascii() {
+        reading.apply(|text| Some(fold::unmask(text, &mut concealment)));
+    }
+    reading.apply(spacing::join_spaced);
+    reading.apply(spacing::collapse_blanks);
+    reading.apply(spacing::join_split);
     Normalized { reading, concealment }
 }
 
+impl Reading<'_> {
+    fn text(&self) -> &str {
+        match self {
+            Self::Same(text) => text,
+            Self::Rewritten(rewritten) => rewritten.text(),
+        }
+    }
+
+    /// Runs a pass; says whether it had something to do.
+    fn apply(&mut self, pass: impl FnOnce(&str) -> Option<Draft>) -> bool {
+        let Some(draft) = pass(self.text()) else {
+            return false;
+        };
+        match self {
+            Self::Same(_) => *self = Self::Rewritten(draft.into()),
+            Self::Rewritten(rewritten) => rewritten.push(draft),
+        }
+        true
+    }
+}
+
 fn plain_ascii(bytes: &[u8]) -> Option<&str> {
-    bytes
-        .iter()
-        .all(|&byte| fold::is_plain(byte))
-        .then(|| std::str::from_utf8(bytes).ok())
-        .flatten()
+    let odd = bytes.iter().fold(false, |odd, &byte| odd | !fold::is_plain(byte));
+    if odd {
+        None
+    } else {
+        std::str::from_utf8(bytes).ok()
+    }
 }
-
-fn rewrite_plain(text: &str) -> Reading<'_> {
-    if PASSES.iter().all(|pass| pass(text).is_none()) {
-        return Reading::Same(text);
-    }
-    let mut copy = Draft::with_capacity(text.len());
-    copy.keep(text, 0);
-    Reading::Rewritten(rewrite_folded(Rewritten::from(copy), &mut Concealment::default()))
-}
-
-fn rewrite_folded(mut text: Rewritten, concealed: &mut Concealment) -> Rewritten {
-    for _ in 0..UNESCAPE_DEPTH {
-        let Some(draft) = unescape(text.text()) else { break };
-        text.push(draft);
-        if plain_ascii(text.text().as_bytes()).is_none() {
-            let folded = fold::fold(text.text().as_bytes(), concealed);
-            text.push(folded);
-        }
-    }
-    if !text.text().is_ascii() {
-        let draft = fold::unmask(text.text(), concealed);
-        text.push(draft);
-    }
-    for pass in [
-        spacing::join_spaced,
-        spacing::collapse_blanks,
-        spacing::join_split,
-    ] {
-        if let Some(draft) = pass(text.text()) {
-            text.push(draft);
-        }
-    }
-    text
-}
-
-/// Every pass that plain ASCII may need, for the test whether it needs any.
-const PASSES: [fn(&str) -> Option<Draft>; 4] = [
-    unescape,
-    spacing::join_spaced,
-    spacing::collapse_blanks,
-    spacing::join_split,
-];
 
 #[cfg(test)]
 mod tests;

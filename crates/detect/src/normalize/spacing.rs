@@ -144,12 +144,14 @@ const fn is_blank(byte: u8) -> bool {
 fn may_be_spaced(text: &str) -> bool {
     let bytes = text.as_bytes();
     !text.is_ascii()
-        || bytes.windows(5).any(|w| match w {
-            [a, b, c, d, e] => {
+        || bytes.windows(7).fold(false, |any, w| match w {
+            [a, b, c, d, e, f, g] => {
                 let letters = a.is_ascii_alphabetic() & c.is_ascii_alphabetic() & e.is_ascii_alphabetic();
-                letters & !b.is_ascii_alphanumeric() & !d.is_ascii_alphanumeric()
+                let gaps =
+                    !b.is_ascii_alphanumeric() & !d.is_ascii_alphanumeric() & !f.is_ascii_alphanumeric();
+                any | (letters & gaps & g.is_ascii_alphabetic())
             }
-            _ => false,
+            _ => any,
         })
 }
 

@@ -78,7 +78,7 @@ pub(crate) fn check_colons(text: &[u8], at: usize, sink: &mut Sink<'_>) {
         .and_then(|at| text.get(at))
         .copied()
         .unwrap_or(b' ');
-    if run < 2 || run > MAX_V6 || is_word(before) || before == b'.' {
+    if !(2..=MAX_V6).contains(&run) || is_word(before) || before == b'.' {
         return;
     }
     if let Some(end) = mac_end(text, start, b':') {

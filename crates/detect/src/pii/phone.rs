@@ -59,6 +59,9 @@ pub(crate) fn check(text: &[u8], digit: usize, sink: &mut Sink<'_>) {
         return;
     };
     let sure = sureness(&written);
+    if sure == 0 {
+        return;
+    }
     if sure >= 90 || !sink.wants(80) {
         sink.push(&PHONE, written.span, sure);
         return;
@@ -68,7 +71,7 @@ pub(crate) fn check(text: &[u8], digit: usize, sink: &mut Sink<'_>) {
             text,
             written.span.end..(written.span.end + REACH_AFTER).min(text.len()),
         );
-    let sure = if named && sure > 0 { sure.max(80) } else { sure };
+    let sure = if named { sure.max(80) } else { sure };
     sink.push(&PHONE, written.span, sure);
 }
 

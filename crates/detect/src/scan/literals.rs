@@ -289,7 +289,10 @@ const fn bucket(gram: u32) -> usize {
 fn rarest(bytes: &[u8], width: usize) -> (usize, u32) {
     let mut best = (0, 0, u32::MAX);
     for (offset, window) in bytes.windows(width).enumerate() {
-        let common: u32 = window.iter().map(|byte| commonness(*byte)).sum();
+        let mut common: u32 = window.iter().map(|byte| commonness(*byte)).sum();
+        if memchr::memmem::find(EVERYDAY, &window.to_ascii_lowercase()).is_some() {
+            common += IN_EVERYDAY_WORDS;
+        }
         if common < best.2 {
             let gram = window
                 .iter()
@@ -300,6 +303,24 @@ fn rarest(bytes: &[u8], width: usize) -> (usize, u32) {
     }
     (best.0, best.1)
 }
+
+/// Words that stand in most prose, logs and records: bytes taken from one of them would stand for a literal on every line.
+const EVERYDAY: &[u8] = b" the of and to in is that for on with as was this by are from at or an which be it not have has had but \
+    all were when we there can more if will would about out up into than them only other new some could time these two may \
+    then do first any like my now over such our even most made after also did many before must through back years where \
+    much your way well down should because each just those people how too little state good very make world still own see \
+    men work long get here between both life being under never day same another know while last might us great old year \
+    off come since against go came right used take three report system service market during however several water around \
+    small large number process different region quarter increase delivery schedule weather possible standard result \
+    measure without already language history growth pattern surface average network request response message status \
+    version error warning info debug true false null type value data list item items count total index date name title \
+    description created updated content text body url http https www com org file path line code user users email phone \
+    address company customer order product price amount account project issue comment please thank thanks regards meeting \
+    team update available information support provide following example using used uses include including within contact \
+    change changes option options default function return string object class method test tests build release note notes \
+    document documents page pages section table figure chapter ation ition ing ings ment ness able ible ould ight ough \": \": \", \"";
+
+const IN_EVERYDAY_WORDS: u32 = 40;
 
 /// How common a byte is in prose, logs and JSON, on a rough logarithmic scale.
 fn commonness(byte: u8) -> u32 {

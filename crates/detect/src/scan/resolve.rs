@@ -41,7 +41,7 @@ impl Resolver {
 /// Sorts findings and merges those that overlap.
 pub(crate) fn resolve(mut raw: Vec<Finding>) -> Vec<Finding> {
     if raw.len() > 1 {
-        raw.sort_unstable_by(|a, b| by_place(a, b));
+        raw.sort_unstable_by(by_place);
     }
     let mut resolver = Resolver::default();
     let mut findings = Vec::with_capacity(raw.len());

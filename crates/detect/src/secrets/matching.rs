@@ -78,8 +78,9 @@ fn anchored(rule: &Rule, text: &[u8], start: usize) -> Option<(Range<usize>, Ran
 }
 
 fn convinces(rule: &Rule, text: &[u8], secret: &Range<usize>) -> bool {
-    text.get(secret.clone())
-        .is_some_and(|value| entropy(value) >= rule.entropy && never_a_secret(value).is_none())
+    text.get(secret.clone()).is_some_and(|value| {
+        entropy(value) >= rule.entropy && (!rule.finds.is_drawn() || never_a_secret(value).is_none())
+    })
 }
 
 /// Whether a value without a mark of its own looks drawn at random: no words, no date, no telephone number.

@@ -26,7 +26,7 @@ use std::ops::Range;
 use tidegate_core::Class;
 
 pub use checksum::Check;
-pub use rule::{RuleError, SecretRule};
+pub use rule::{Finds, RuleError, SecretRule};
 
 use self::name::Promise;
 use self::rule::{Form, Rule};
@@ -190,6 +190,7 @@ impl RuleFamily for Secrets {
             rule: rule.id.clone(),
             looks_for: rule.description.clone(),
             verified_by: match (rule.form, rule.check) {
+                _ if !rule.finds.is_drawn() => "the organisation's own pattern",
                 (Form::Pattern { .. }, None) => "the provider's prefix and format, entropy, no placeholder",
                 (Form::Pattern { .. }, Some(_)) => {
                     "the provider's prefix and format, entropy, no placeholder; a checksum raises confidence"
@@ -333,15 +334,18 @@ impl Structured {
 fn finding_of(rule: &Rule, text: &[u8], span: Range<usize>) -> Finding {
     let value = text.get(span.clone()).unwrap_or_default();
     let certain = rule.check.is_some_and(|check| check.holds(value));
-    finding(
-        &rule.id,
+    let confidence = if certain {
+        Confidence::CERTAIN
+    } else {
+        rule.confidence
+    };
+    Finding {
+        rule: rule.id.clone(),
+        kind: rule.finds.kind.into(),
+        class: rule.finds.class,
         span,
-        if certain {
-            Confidence::CERTAIN
-        } else {
-            rule.confidence
-        },
-    )
+        confidence,
+    }
 }
 
 fn finding(id: &RuleId, span: Range<usize>, confidence: Confidence) -> Finding {

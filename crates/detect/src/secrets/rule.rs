@@ -12,6 +12,7 @@ use regex_automata::meta;
 use regex_automata::util::syntax;
 use serde::Deserialize;
 use thiserror::Error;
+use tidegate_core::{Class, Kind};
 
 use super::checksum::Check;
 use crate::candidates::MIN_LITERAL;
@@ -59,6 +60,34 @@ pub struct SecretRule {
     pub check: Option<Check>,
     /// How sure a hit is, in percent.
     pub confidence: Option<u8>,
+    /// What is found. The embedded files hold credentials alone; an organisation's own rules may find other things.
+    #[serde(skip)]
+    pub finds: Finds,
+}
+
+/// What a written rule finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finds {
+    /// The class that a find puts its carrier in.
+    pub class: Class,
+    /// What sort of thing it is.
+    pub kind: Kind,
+}
+
+impl Default for Finds {
+    fn default() -> Self {
+        Self {
+            class: Class::Secret,
+            kind: Kind::Credentials,
+        }
+    }
+}
+
+impl Finds {
+    /// Whether what is found was drawn at random, so that an even or a well-known text cannot be it.
+    pub(super) fn is_drawn(self) -> bool {
+        self.kind == Kind::Credentials
+    }
 }
 
 /// Why rules cannot be used.
@@ -116,6 +145,39 @@ pub enum RuleError {
     },
 }
 
+impl RuleError {
+    /// The id of the rule that is wrong, if it is one rule.
+    #[must_use]
+    pub fn rule(&self) -> Option<&str> {
+        match self {
+            Self::Syntax { .. } => None,
+            Self::Form { rule }
+            | Self::Short { rule, .. }
+            | Self::Pattern { rule, .. }
+            | Self::Twice { rule }
+            | Self::Id { rule }
+            | Self::Before { rule } => Some(rule),
+        }
+    }
+
+    /// The field at fault, and what is wrong with it without a word of the rule's own.
+    #[must_use]
+    pub fn fault(&self) -> (&'static str, String) {
+        match self {
+            Self::Syntax { message, .. } => ("pattern", message.clone()),
+            Self::Form { .. } => (
+                "literals",
+                format!("needs texts of {MIN_LITERAL} bytes or more, of which one is in every match"),
+            ),
+            Self::Short { field, .. } => (field, format!("each needs at least {MIN_LITERAL} bytes")),
+            Self::Pattern { field, reason, .. } => (field, reason.clone()),
+            Self::Twice { .. } => ("id", "is used twice, or is that of a built-in rule".to_owned()),
+            Self::Id { .. } => ("id", "use small letters, digits and dashes".to_owned()),
+            Self::Before { .. } => ("before", format!("at most {BEFORE}")),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RuleFile {
@@ -137,6 +199,14 @@ impl SecretRule {
                     .map_or(1, |before| before.matches('\n').count() + 1),
                 message: error.message().to_owned(),
             })
+    }
+
+    /// Whether this rule could be used, by itself.
+    ///
+    /// # Errors
+    /// Names the field that is wrong.
+    pub fn check(&self) -> Result<(), RuleError> {
+        Rule::check(self.clone(), true).map(|_| ())
     }
 }
 
@@ -160,6 +230,7 @@ pub(super) struct Rule {
     pub entropy: f32,
     pub check: Option<Check>,
     pub confidence: Confidence,
+    pub finds: Finds,
     source: String,
     compiled: OnceLock<Option<meta::Regex>>,
 }
@@ -211,11 +282,15 @@ impl Rule {
         }
         let compiled = OnceLock::new();
         if eager {
-            let regex = compile(&source).map_err(|reason| RuleError::Pattern {
+            let wrong = |reason| RuleError::Pattern {
                 rule: rule.id.clone(),
                 field,
                 reason,
-            })?;
+            };
+            let regex = compile(&source).map_err(wrong)?;
+            if regex.is_match("") {
+                return Err(wrong("matches the empty text".to_owned()));
+            }
             compiled.get_or_init(|| Some(regex));
         }
         let confidence = rule.confidence.unwrap_or(if is_named { 75 } else { 90 });
@@ -225,9 +300,14 @@ impl Rule {
             form,
             literals,
             ignore_case,
-            entropy: rule.entropy.unwrap_or(if is_named { 2.5 } else { 2.8 }),
+            entropy: rule.entropy.unwrap_or(match (rule.finds.is_drawn(), is_named) {
+                (false, _) => 0.0,
+                (true, true) => 2.5,
+                (true, false) => 2.8,
+            }),
             check: rule.check,
             confidence: Confidence::percent(confidence),
+            finds: rule.finds,
             source,
             compiled,
         })

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tidegate_core::{Manifest, Moment, Name};
+use tidegate_detect::Finding;
 use tidegate_engine::ContextView;
 use tidegate_store::Session;
 use utoipa::ToSchema;
@@ -187,13 +188,47 @@ pub(crate) struct ResponseAnswer {
     pub(crate) class: &'static str,
     /// The session's label after it.
     pub(crate) sensitivity: &'static str,
-    #[schema(value_type = Vec<Object>)]
-    pub(crate) findings: Vec<Value>,
+    /// What was found in it: places and rules, never values.
+    pub(crate) findings: Vec<FindingAnswer>,
     /// What the agent may see.
     #[schema(value_type = Object)]
     pub(crate) content: Value,
     /// Whether nothing passes until a person decides.
     pub(crate) halted: bool,
+}
+
+/// One place where a rule fired. Offsets are bytes of the text, or of the content written as compact JSON.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct FindingAnswer {
+    pub(crate) rule: String,
+    /// pii, internal_ip, credentials or injection.
+    pub(crate) kind: &'static str,
+    pub(crate) class: &'static str,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    /// From 0 to 1.
+    pub(crate) confidence: f32,
+}
+
+/// A model's output, about to be shown to someone.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OutputBody {
+    pub(crate) text: String,
+    /// The role of whoever is to see it: human-operator, pii-authorized-reviewer, auditor, admin, agent or connector.
+    pub(crate) recipient_role: String,
+}
+
+/// What is to be done with an output.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct OutputAnswer {
+    /// pass, redact or hold.
+    pub(crate) decision: &'static str,
+    /// The highest class that was found in it.
+    pub(crate) class: &'static str,
+    pub(crate) findings: Vec<FindingAnswer>,
+    /// What the recipient may see.
+    pub(crate) text: String,
 }
 
 /// A dataset to register.
@@ -227,6 +262,19 @@ impl ManifestAnswer {
             tools: tools.collect(),
             ordering_hint: manifest.ordering_hint,
             planning_constraint: manifest.planning_constraint,
+        }
+    }
+}
+
+impl From<Finding> for FindingAnswer {
+    fn from(finding: Finding) -> Self {
+        Self {
+            rule: finding.rule.to_string(),
+            kind: finding.kind.as_str(),
+            class: finding.class.as_str(),
+            start: finding.span.start,
+            end: finding.span.end,
+            confidence: finding.confidence.as_f32(),
         }
     }
 }

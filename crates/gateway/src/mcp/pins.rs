@@ -35,6 +35,17 @@ pub struct Pin {
     pub held: Option<String>,
 }
 
+/// A definition as a server gives it now.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    /// The tool, as the server calls it.
+    pub tool: String,
+    /// The digest of what it says of itself.
+    pub digest: String,
+    /// Whether what it says gives orders to whoever reads it.
+    pub gives_orders: bool,
+}
+
 /// How a definition stands to its pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -55,14 +66,15 @@ impl Pins {
         }
     }
 
-    /// How each definition stands. One that was never seen is pinned, durably.
+    /// How each definition stands. One that was never seen is pinned, durably; one that gives orders is held from the
+    /// first sight on.
     ///
     /// # Errors
     /// When the pins cannot be read or written; then nothing is trusted.
-    pub fn check(&self, server: &str, definitions: &[(String, String)]) -> io::Result<Vec<Standing>> {
+    pub fn check(&self, server: &str, definitions: &[Definition]) -> io::Result<Vec<Standing>> {
         self.change(|table| {
             let pins = table.entry(server.to_owned()).or_default();
-            let standing = |(tool, digest): &(String, String)| stand(pins, server, tool, digest);
+            let standing = |definition: &Definition| stand(pins, server, definition);
             definitions.iter().map(standing).collect()
         })
     }
@@ -124,29 +136,40 @@ impl Pins {
     }
 }
 
-fn stand(pins: &mut BTreeMap<String, Pin>, server: &str, tool: &str, digest: &str) -> Standing {
-    let room = pins.len() < MOST_TOOLS;
-    let Some(pin) = pins.get_mut(tool) else {
-        if room {
-            let pin = Pin {
-                pinned: digest.to_owned(),
-                held: None,
-            };
-            pins.insert(tool.to_owned(), pin);
-            return Standing::Trusted;
+fn stand(pins: &mut BTreeMap<String, Pin>, server: &str, definition: &Definition) -> Standing {
+    let Definition {
+        tool,
+        digest,
+        gives_orders,
+    } = definition;
+    if !pins.contains_key(tool) {
+        if pins.len() >= MOST_TOOLS {
+            return Standing::Held;
         }
+        let pin = Pin {
+            pinned: if *gives_orders {
+                String::new()
+            } else {
+                digest.clone()
+            },
+            held: None,
+        };
+        pins.insert(tool.clone(), pin);
+    }
+    let Some(pin) = pins.get_mut(tool) else {
         return Standing::Held;
     };
-    if pin.pinned == digest {
+    if pin.pinned == *digest {
         return Standing::Trusted;
     }
-    if pin.held.as_deref() != Some(digest) {
+    if pin.held.as_ref() != Some(digest) {
         tracing::warn!(
             server,
             tool = tool.escape_debug().to_string(),
-            "a tool's definition changed after it was first seen; it is held until a person approves it"
+            gives_orders,
+            "a tool's definition changed after it was first seen, or gives orders; it is held until a person approves it"
         );
-        pin.held = Some(digest.to_owned());
+        pin.held = Some(digest.clone());
     }
     Standing::Held
 }
@@ -175,7 +198,15 @@ mod tests {
     use super::*;
 
     fn one(pins: &Pins, digest: &str) -> Standing {
-        let seen = [("read".to_owned(), digest.to_owned())];
+        seen(pins, digest, false)
+    }
+
+    fn seen(pins: &Pins, digest: &str, gives_orders: bool) -> Standing {
+        let seen = [Definition {
+            tool: "read".to_owned(),
+            digest: digest.to_owned(),
+            gives_orders,
+        }];
         pins.check("files", &seen).unwrap().first().copied().unwrap()
     }
 
@@ -192,6 +223,16 @@ mod tests {
         assert_eq!(one(&pins, "b"), Standing::Trusted);
         assert_eq!(one(&pins, "a"), Standing::Held);
         assert!(!pins.approve("files", "write").unwrap());
+    }
+
+    #[test]
+    fn what_gives_orders_is_held_from_the_first_sight_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let pins = Pins::in_directory(directory.path());
+        assert_eq!(seen(&pins, "a", true), Standing::Held);
+        assert_eq!(seen(&pins, "a", true), Standing::Held);
+        assert!(pins.approve("files", "read").unwrap());
+        assert_eq!(seen(&pins, "a", true), Standing::Trusted);
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub struct Metrics {
     pub(crate) rises: Family<RiseLabels, Counter>,
     pub(crate) sessions_opened: Counter,
     pub(crate) resets: Counter,
+    pub(crate) halts: Counter,
     requests: Family<RequestLabels, Counter>,
     request_seconds: Family<RouteLabels, Histogram>,
 }
@@ -64,6 +65,7 @@ impl Metrics {
             rises: Family::default(),
             sessions_opened: Counter::default(),
             resets: Counter::default(),
+            halts: Counter::default(),
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(seconds),
         };
@@ -93,6 +95,11 @@ impl Metrics {
             "http_requests",
             "Requests answered, by route and status",
             self.requests.clone(),
+        );
+        registry.register(
+            "halts",
+            "Sessions halted by content that gives orders",
+            self.halts.clone(),
         );
         let seconds = self.request_seconds.clone();
         registry.register(

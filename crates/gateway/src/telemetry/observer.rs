@@ -68,4 +68,9 @@ impl Observer for Telemetry {
     fn reset(&self, _session: &Session) {
         self.metrics.resets.inc();
     }
+
+    fn halted(&self, session: &Session) {
+        self.metrics.halts.inc();
+        tracing::info_span!("halt", session = session.id.as_str()).in_scope(|| {});
+    }
 }

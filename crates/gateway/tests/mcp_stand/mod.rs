@@ -11,10 +11,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tidegate_core::{Class, ControlList, Ident, Name, Tool, ToolFacts};
 use tidegate_engine::Policy;
-use tidegate_gateway::Limits;
 use tidegate_gateway::mcp::{Options, Reach, Upstream};
 
-use crate::stand::{Holder, Stand};
+use crate::stand::{Holder, Setting, Stand};
 
 /// The scripted server, built beside the tests.
 pub fn scripted(arguments: &[String]) -> Reach {
@@ -80,7 +79,7 @@ pub fn policy(prefix: &str) -> Policy {
 /// One scripted server that keeps its names.
 pub async fn gateway() -> Stand {
     let servers = vec![server("scripted", true, scripted(&[]))];
-    Stand::start_mcp(Limits::STANDARD, policy(""), servers, options()).await
+    Stand::start_mcp(Setting::default(), policy(""), servers, options()).await
 }
 
 /// A client that greets and then speaks JSON-RPC over HTTP.

@@ -13,9 +13,12 @@ use std::time::SystemTime;
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tidegate_core::{Class, Control, ControlList, Ident, Moment, Name, Role, Tool, ToolFacts};
+use tidegate_detect::exits::Exits;
+use tidegate_detect::{Detector, DetectorConfig};
 use tidegate_engine::{Engine, Parts, Policy, Provenance};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Limits, Server, mcp, new_token, router};
+use tidegate_ledger::disk::{Disk, RealDisk};
 use tidegate_ledger::vault::{KeySource, Vault};
 use tidegate_ledger::{Ledger, Options, Reader};
 use tidegate_store::{Mirror, SqliteOptions, SqliteStore, TokenStore};
@@ -29,6 +32,23 @@ pub struct Stand {
     _stop: oneshot::Sender<()>,
 }
 
+/// What a test wants to be otherwise than usual.
+pub struct Setting {
+    pub limits: Limits,
+    pub sqlite: SqliteOptions,
+    pub ledger_disk: Arc<dyn Disk>,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            limits: Limits::STANDARD,
+            sqlite: SqliteOptions::default(),
+            ledger_disk: Arc::new(RealDisk),
+        }
+    }
+}
+
 /// A token's text and who it speaks for.
 #[derive(Clone)]
 pub struct Holder {
@@ -38,23 +58,23 @@ pub struct Holder {
 
 impl Stand {
     pub async fn start() -> Self {
-        Self::start_with(Limits::STANDARD).await
+        Self::start_with(Setting::default()).await
     }
 
-    pub async fn start_with(limits: Limits) -> Self {
-        Self::start_mcp(limits, policy(), Vec::new(), mcp::Options::STANDARD).await
+    pub async fn start_with(setting: Setting) -> Self {
+        Self::start_mcp(setting, policy(), Vec::new(), mcp::Options::STANDARD).await
     }
 
     pub async fn start_mcp(
-        limits: Limits,
+        setting: Setting,
         policy: Policy,
         servers: Vec<mcp::Upstream>,
         options: mcp::Options,
     ) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let store =
-            SqliteStore::open(&directory.path().join("tidegate.db"), SqliteOptions::default()).unwrap();
+        let store = SqliteStore::open(directory.path().join("tidegate.db"), setting.sqlite).unwrap();
         let store = Arc::new(store);
+        let limits = setting.limits;
         let metrics = Arc::new(Metrics::new());
         let log = DecisionLog::open(&LogTarget::File(directory.path().join("decisions.jsonl"))).unwrap();
         let telemetry = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
@@ -62,7 +82,9 @@ impl Stand {
             store: store.clone(),
             policy,
             mirror: Some(Mirror::new(directory.path().join("mirror")).unwrap()),
-            provenance: provenance(directory.path()),
+            provenance: provenance(directory.path(), setting.ledger_disk),
+            detector: Detector::new(&DetectorConfig::default()).unwrap(),
+            exits: Exits::NONE,
             observer: telemetry,
         }));
         let pins = mcp::Pins::in_directory(directory.path());
@@ -164,9 +186,13 @@ pub async fn problem(response: Response, status: StatusCode) -> Value {
     document
 }
 
-pub fn provenance(directory: &Path) -> Provenance {
+pub fn provenance(directory: &Path, disk: Arc<dyn Disk>) -> Provenance {
     let ledger_dir = directory.join("ledger");
-    let ledger = Ledger::open(&ledger_dir, Options::new(&ledger_dir)).unwrap();
+    let options = Options {
+        disk,
+        ..Options::new(&ledger_dir)
+    };
+    let ledger = Ledger::open(&ledger_dir, options).unwrap();
     let reader = Reader::open(&ledger_dir).unwrap();
     let key = KeySource::File(directory.join("vault.key"));
     let vault = Vault::open(&directory.join("vault.db"), key, SystemTime::now()).unwrap();

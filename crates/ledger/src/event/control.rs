@@ -160,6 +160,19 @@ pub struct EvidenceDestroyed {
     pub by: Option<Name>,
 }
 
+/// A narrow exit let a finding pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExitUsed {
+    /// The run in which it was used.
+    pub run_id: Name,
+    /// The exit's name in the configuration.
+    pub exit: Name,
+    /// The rule that fired and did not count.
+    pub rule: Name,
+    /// The tool whose arguments or answer it was.
+    pub tool: Name,
+}
+
 /// The gateway started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GatewayStarted {

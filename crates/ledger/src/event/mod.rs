@@ -15,8 +15,8 @@ pub use access::{
     ContextAssembly, InjectionDetectionHit, OutputDelivery, PiiEgressBlock, ToolArgumentConstruction,
 };
 pub use control::{
-    DatasetAdded, Decision, EvidenceDestroyed, GateDecided, GateOpened, GatewayStarted, GatewayStopped,
-    PolicyChanged, Reset, Rise, SessionOpened, TokenUsedByAdmin,
+    DatasetAdded, Decision, EvidenceDestroyed, ExitUsed, GateDecided, GateOpened, GatewayStarted,
+    GatewayStopped, PolicyChanged, Reset, Rise, SessionOpened, TokenUsedByAdmin,
 };
 pub use parts::{
     DestructionCause, Disposition, EvidencePointer, FieldNames, GateOutcome, Origin, PiiLeakRisk, Score,
@@ -71,6 +71,7 @@ events! {
     PolicyChanged => "policy_changed": "Another policy took effect.",
     TokenUsedByAdmin => "token_used_by_admin": "An administrator's token was used.",
     EvidenceDestroyed => "evidence_destroyed": "Evidence was destroyed.",
+    ExitUsed => "exit_used": "A narrow exit let a finding pass.",
     GatewayStarted => "gateway_started": "The gateway started.",
     GatewayStopped => "gateway_stopped": "The gateway stopped in order.",
 }
@@ -95,6 +96,7 @@ impl Event {
             | Self::GateDecided(_)
             | Self::PolicyChanged(_)
             | Self::TokenUsedByAdmin(_)
+            | Self::ExitUsed(_)
             | Self::GatewayStarted(_)
             | Self::GatewayStopped(_) => None,
         }
@@ -107,6 +109,7 @@ impl Event {
             Self::ToolArgumentConstruction(event) => Some(&event.tool_id),
             Self::Decision(event) => Some(&event.tool),
             Self::GateOpened(event) => event.tool.as_ref(),
+            Self::ExitUsed(event) => Some(&event.tool),
             Self::ContextAssembly(_)
             | Self::InjectionDetectionHit(_)
             | Self::PiiEgressBlock(_)

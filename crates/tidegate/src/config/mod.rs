@@ -8,6 +8,7 @@ mod detect;
 mod limits;
 mod mcp;
 mod problem;
+mod retention;
 mod servers;
 mod telemetry;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 use tidegate_engine::Policy;
 use tidegate_gateway::Limits;
 use tidegate_gateway::telemetry::LogTarget;
+use tidegate_ledger::vault::Retention;
 use tidegate_store::{Misplaced, refuse_inside};
 use toml::de::DeTable;
 
@@ -63,14 +65,9 @@ pub(crate) struct Config {
     )]
     pub(crate) fields: Vec<ToolFields>,
     /// What detection is told.
-    #[cfg_attr(
-        not(test),
-        expect(
-            dead_code,
-            reason = "checked with a warning that detection does not act on it yet"
-        )
-    )]
     pub(crate) detect: Detect,
+    /// How long evidence is kept.
+    pub(crate) retention: Retention,
     /// The bounds of the gateway.
     pub(crate) limits: Limits,
     /// Where decisions and traces go.
@@ -129,6 +126,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let workspaces = read_workspaces(&mut root, directory);
     let tools = tools::read(&mut root);
     let detect = detect::read(&mut root, tools.as_ref().map(|tools| &tools.control));
+    let retention = retention::read(&mut root);
     let limits = limits::read(&mut root);
     let telemetry = places.read_telemetry(&mut root);
     let servers = servers::read(&mut root);
@@ -143,6 +141,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         policy: Policy::new(tools.control),
         fields: tools.fields,
         detect,
+        retention,
         limits,
         telemetry,
         servers,

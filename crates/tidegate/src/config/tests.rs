@@ -81,8 +81,11 @@ fn the_example_is_clean_and_says_what_the_rules_need() {
 fn every_commented_line_of_the_example_is_valid() {
     let is_setting = |line: &str| {
         line.strip_prefix("# ").is_some_and(|rest| {
-            rest.split_once(" = ")
-                .is_some_and(|(key, _)| key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'))
+            let is_key = |(key, _): (&str, &str)| {
+                key.bytes()
+                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+            };
+            rest.starts_with("[[") || rest.split_once(" = ").is_some_and(is_key)
         })
     };
     let mut settings = 0;
@@ -97,7 +100,7 @@ fn every_commented_line_of_the_example_is_valid() {
         uncommented.push_str(line);
         uncommented.push('\n');
     }
-    assert_eq!(settings, 14);
+    assert_eq!(settings, 26);
     let problems = checked(&uncommented).problems;
     assert!(
         problems
@@ -242,10 +245,6 @@ fn surprises_are_warnings() {
             "1:10: warning: listens beyond this machine: put a proxy that speaks TLS in front, tokens travel in the clear",
         ),
         (
-            "[detect]\ncode_names = [\"Heron\"]",
-            "1:2: warning: [detect] is checked, but this version does not act on it yet",
-        ),
-        (
             "[servers.a]\nurl = \"http://10.0.0.1/mcp\"",
             "2:7: warning: plain http to another machine: what is sent can be read on the way",
         ),
@@ -316,14 +315,34 @@ fn detection_is_told_names_rules_and_narrow_exits() {
     let digest = "0123456789abcdef".repeat(4);
     let text = format!(
         "[tools.a]\nexternal = true\n[detect]\ninternal_domains = [\"Corp.Example\"]\ninternal_hosts = [\"db-*\"]\n\
-         code_names = [\"Heron\"]\ninjection_threshold = 0.7\n[[detect.rules]]\nid = \"badge\"\npattern = \"B-[0-9]{{6}}\"\n\
-         class = \"pii\"\n[[detect.exits]]\nrule = \"email\"\ntool = \"a\"\nvalue_sha256 = \"{digest}\"\nreason = \"ours\"\n"
+         code_names = [\"Heron\"]\ninjection_threshold = 0.7\n[[detect.rules]]\nid = \"badge\"\npattern = \"BDG-[0-9]{{6}}\"\n\
+         literals = [\"BDG-\"]\nclass = \"pii\"\n[[detect.exits]]\nrule = \"email\"\ntool = \"a\"\nvalue_sha256 = \"{digest}\"\nreason = \"ours\"\n"
     );
     let detect = config(&text).detect;
-    assert_eq!(detect.internal_domains, ["corp.example"]);
-    assert_eq!(detect.injection_threshold, Some(0.7));
-    assert_eq!(detect.rules[0].kind, tidegate_core::Kind::Pii);
-    assert!(matches!(&detect.exits[0].scope, detect::ExitScope::ToolValue(tool, _) if tool.as_str() == "a"));
+    assert_eq!(detect.detector.internal_domains, ["corp.example"]);
+    assert!((detect.detector.injection.injection - 0.7).abs() < 1e-6);
+    assert_eq!(
+        detect.detector.secret_rules[0].finds.kind,
+        tidegate_core::Kind::Pii
+    );
+    assert_eq!(detect.exits[0].name, "email@a#0123456789ab");
+    let (detector, exits) = detect.build().unwrap();
+    let text = "BDG-000000 on db-7 of Heron";
+    let scan = detector.scan(text.as_bytes());
+    let found: Vec<_> = scan
+        .findings
+        .iter()
+        .map(|found| (found.rule.as_str(), found.class.as_str()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("badge", "pii"),
+            ("internal-host", "internal"),
+            ("code-name", "internal")
+        ]
+    );
+    assert_eq!(exits.apply(text.as_bytes(), "a", scan.findings).let_through, []);
 
     for (text, expected) in [
         (
@@ -359,16 +378,67 @@ fn detection_is_told_names_rules_and_narrow_exits() {
             "2:40: detect.exits.reason is needed, up to 4096 bytes",
         ),
         (
-            "rules = [{ id = \"a\", pattern = \"(\", class = \"pii\" }]",
-            "2:22: detect.rules.pattern must be a regular expression of moderate size that does not match the empty text",
+            "exits = [{ rule = \"injection.override\", reason = \"r\", value_sha256 = \"00\" }]",
+            "2:12: detect.exits.rule: an injection has no exit; a person decides about each",
         ),
         (
-            "rules = [{ id = \"a\", pattern = \"x*\", class = \"pii\" }]",
-            "2:22: detect.rules.pattern must be a regular expression of moderate size that does not match the empty text",
+            "rules = [{ id = \"a\", pattern = \"(\", literals = [\"abc\"] }]",
+            "2:22: detect.rules.pattern: is no valid pattern: error: unclosed group",
+        ),
+        (
+            "rules = [{ id = \"a\", pattern = \"x*\", literals = [\"abc\"] }]",
+            "2:22: detect.rules.pattern: matches the empty text",
+        ),
+        (
+            "rules = [{ id = \"a\", pattern = \"abc\", literals = [\"a\"] }]",
+            "2:39: detect.rules.literals: each needs at least 3 bytes",
+        ),
+        (
+            "rules = [{ id = \"a\", pattern = \"abc\" }]",
+            "2:10: detect.rules.literals: needs texts of 3 bytes or more, of which one is in every match",
+        ),
+        (
+            "rules = [{ id = \"github-token\", pattern = \"abc\", literals = [\"abc\"] }]",
+            "2:10: detect.rules.id: is used twice, or is that of a built-in rule",
         ),
     ] {
         check_contains(&format!("[detect]\n{text}"), expected);
     }
+}
+
+#[test]
+fn retention_is_a_time_for_each_class() {
+    use std::time::Duration;
+    use tidegate_core::Class;
+    use tidegate_ledger::vault::Retention;
+    let day = Duration::from_secs(86_400);
+    let expected = Retention::FOREVER
+        .with(Class::Pii, 30 * day)
+        .with(Class::Internal, day / 2);
+    assert_eq!(
+        config("[retention]\npii = \"30d\"\ninternal = \"12h\"").retention,
+        expected
+    );
+    let expected = "2:7: retention.pii must be a time of a minute or more, such as \"30d\" or \"12h\"";
+    for wrong in ["\"soon\"", "\"1s\""] {
+        check_contains(&format!("[retention]\npii = {wrong}"), expected);
+    }
+    let unknown = checked("[retention]\nprivate = \"1d\"").problems;
+    assert!(
+        unknown[0].message.contains("unknown key retention.private"),
+        "{unknown:?}"
+    );
+}
+
+#[test]
+fn an_exit_for_no_rule_is_worth_a_word() {
+    let digest = "00".repeat(32);
+    let text =
+        format!("[detect]\nexits = [{{ rule = \"emial\", reason = \"r\", value_sha256 = \"{digest}\" }}]");
+    check_contains(
+        &text,
+        "2:10: warning: detect.exits.rule names no rule there is, so this exit does nothing",
+    );
 }
 
 #[test]

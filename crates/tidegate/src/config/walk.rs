@@ -76,11 +76,6 @@ impl<'r, 'i> Section<'r, 'i> {
         self.table.contains_key(key)
     }
 
-    /// Whether nothing is in it.
-    pub(super) fn is_empty(&self) -> bool {
-        self.table.is_empty()
-    }
-
     /// Takes a key as read without looking at its value.
     pub(super) fn ignore(&mut self, key: &'static str) {
         self.asked.push(key);

@@ -1,5 +1,9 @@
 //! Running the real binary in a directory of its own.
 #![allow(dead_code, reason = "each test file uses its own part of it")]
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+#[cfg(unix)]
+pub(crate) mod gateway;
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -11,7 +11,8 @@ const SSN_WORDS: ContextWords = ContextWords::new(&[
     "social sec",
     "soc sec",
     "ss#",
-    "ssns",
+    "id number",
+    "id\u{a0}number",
     "ss number",
 ]);
 const ITIN_WORDS: ContextWords = ContextWords::new(&["itin", "taxpayer", "tax id", "tin", "individual tax"]);

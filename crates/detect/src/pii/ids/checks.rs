@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn checksums_tell_right_from_wrong() {
-        let cases: &[(fn(&[u8]) -> bool, &str, &str)] = &[
+        type Check = fn(&[u8]) -> bool;
+        let cases: &[(Check, &str, &str)] = &[
             (luhn, "79927398713", "79927398710"),
             (mod_11_10, "136695976", "136695975"),
             (verhoeff, "2363", "2364"),

@@ -133,7 +133,7 @@ static OTHERS: &[IdRule] = &[
         holds: |_| true,
         bare: 25,
         grouped: 0,
-        named: 80,
+        named: 78,
         words: ContextWords::new(&["passaporto", "passport"]),
     },
     IdRule {

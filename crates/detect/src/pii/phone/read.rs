@@ -184,8 +184,8 @@ fn is_other(written: &Written, text: &[u8]) -> bool {
         .filter(|byte| **byte == b'.')
         .count();
     match written.lengths() {
-        [4, 2, 2] => year(0) && pair(4) <= 12,
-        [2, 2, 4] => year(4) && (pair(0) <= 12 || pair(2) <= 12),
+        [4, 1..=2, 1..=2] => year(0),
+        [1..=2, 1..=2, 4] => year(digits.len() - 4),
         [8] => year(0) && (1..=12).contains(&pair(4)) && (1..=31).contains(&pair(6)),
         [4, 4] => year(0) && year(4),
         [3, 2, 4] | [4, 4, 4, 4] => true,

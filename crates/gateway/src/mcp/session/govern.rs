@@ -155,7 +155,7 @@ impl Session {
             .deliver(&self.caller, &self.id, subject, Payload::new(value.clone()))
             .await?;
         self.tell_label(&delivered.session, outlet).await;
-        let seen = delivered.content.into_exposed();
+        let seen = delivered.content.ok_or_else(withheld)?.into_exposed();
         Ok((seen != value).then(|| raw(&seen)))
     }
 
@@ -227,6 +227,15 @@ fn held(subject: &Name) -> Stopped {
     let reason = format!("tool \"{subject}\" blocked: its definition changed after it was first seen");
     let remedy = "a person must look at the new definition and approve it with `tidegate pins approve`";
     Stopped::by("definition-changed", reason, remedy)
+}
+
+fn withheld() -> Stopped {
+    let reason = "the answer is withheld: it gives orders to whoever reads it, and the session is halted";
+    Stopped::by(
+        "content-withheld",
+        reason,
+        "a person must look at it and decide how to go on",
+    )
 }
 
 /// What a request carries: its arguments, and whatever else it says beside its name.

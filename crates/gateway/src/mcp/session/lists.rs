@@ -4,6 +4,7 @@
 
 use serde_json::{Value, json};
 use tidegate_core::Name;
+use tidegate_engine::Payload;
 use tokio::task::JoinSet;
 
 use super::stopped::Stopped;
@@ -11,9 +12,9 @@ use super::{Session, locked};
 use crate::mcp::era::Era;
 use crate::mcp::message::{Envelope, code};
 use crate::mcp::object::{Object, raw};
-use crate::mcp::pins::{self, Standing};
+use crate::mcp::pins::{self, Definition, Standing};
 use crate::mcp::upstream::UpstreamError;
-use crate::mcp::{ClosedTools, names, own, present};
+use crate::mcp::{ClosedTools, names, own, present, strict};
 
 /// The most pages and items of one server's list.
 const MOST_PAGES: usize = 200;
@@ -144,12 +145,10 @@ impl Session {
             .filter_map(|tool| names::shown(&self.hub.servers, server, &own_name(tool)))
             .collect();
         self.hub.engine.discover(&names);
-        let digest = |tool: &Object| pins::digest(tool).map(|digest| (own_name(tool), digest));
-        let readable: Option<Vec<_>> = tools.iter().map(digest).collect();
-        let definitions = readable.ok_or_else(|| {
-            let reason = "a tool's definition cannot be read, so none of its server's is trusted";
-            Stopped::by("unreadable", reason, "have the server's author look at it")
-        })?;
+        let mut definitions = Vec::new();
+        for tool in tools {
+            definitions.push(self.definition(tool, own_name(tool)).await?);
+        }
         let (pins, name) = (self.hub.pins.clone(), self.name_of(server).to_owned());
         let seen = definitions.clone();
         let checked = tokio::task::spawn_blocking(move || pins.check(&name, &seen)).await;
@@ -158,10 +157,31 @@ impl Session {
             return Err(Stopped::by("no-pins", reason, "ask whoever runs the gateway"));
         };
         if let Some(mut catalog) = self.catalog(server) {
-            let known = definitions.into_iter().map(|(tool, _)| tool);
+            let known = definitions.into_iter().map(|definition| definition.tool);
             catalog.tools = Some(known.zip(standings.iter().copied()).collect());
         }
         Ok(standings)
+    }
+
+    /// What a tool says of itself, looked into.
+    async fn definition(&self, tool: &Object, own: String) -> Result<Definition, Stopped> {
+        let unreadable = || {
+            let reason = "a tool's definition cannot be read, so none of its server's is trusted";
+            Stopped::by("unreadable", reason, "have the server's author look at it")
+        };
+        let digest = pins::digest(tool).ok_or_else(unreadable)?;
+        let words: Vec<_> = ["title", "description", "inputSchema", "annotations"]
+            .into_iter()
+            .filter_map(|member| tool.get(member).and_then(|raw| strict::read(raw).ok()))
+            .collect();
+        let name = Name::parse("definition").map_err(|_| unreadable())?;
+        let words = Payload::new(Value::Array(words));
+        let gives_orders = self.hub.engine.gives_orders(&name, &words).await;
+        Ok(Definition {
+            tool: own,
+            digest,
+            gives_orders: gives_orders.map_err(|_| unreadable())?,
+        })
     }
 
     /// Which server an address belongs to: who listed it, whose template fits best, or the only one there is.

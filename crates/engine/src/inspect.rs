@@ -1,0 +1,153 @@
+//! Looking into content: what is in it, and whether it gives orders. The one place where detectors meet policy.
+
+use std::sync::Arc;
+
+use tidegate_core::{Class, Ident, Kinds, Name};
+use tidegate_detect::exits::Exits;
+use tidegate_detect::injection::{Assessment, InjectionContext, Surface, Verdict};
+use tidegate_detect::{Detector, Finding};
+use tidegate_ledger::event::{Event, ExitUsed};
+
+use crate::Payload;
+use crate::provenance::spelled;
+
+/// From this size on, looking is done where blocking is allowed, so that one large answer does not hold up others.
+const LARGE_BYTES: usize = 64 * 1024;
+
+/// The detector and the exits from it.
+pub(crate) struct Inspector {
+    detector: Detector,
+    exits: Exits,
+    tools: Vec<String>,
+}
+
+/// What was found in a text.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    /// What was found and counts, in the text that was looked at.
+    pub(crate) findings: Vec<Finding>,
+    /// What was found and an exit let pass, each with the exit's name.
+    pub(crate) let_through: Vec<(String, Finding)>,
+    /// Whether the text gives orders; arguments are not asked.
+    pub(crate) injection: Option<Assessment>,
+}
+
+impl Found {
+    /// The highest class of what counts.
+    pub(crate) fn class(&self) -> Class {
+        self.findings
+            .iter()
+            .fold(Class::Public, |class, finding| class.join(finding.class))
+    }
+
+    /// The kinds of what counts.
+    pub(crate) fn kinds(&self) -> Kinds {
+        self.findings
+            .iter()
+            .filter_map(|finding| finding.kind.contaminates())
+            .collect()
+    }
+
+    /// The assessment, when it is one that halts.
+    pub(crate) fn hostile(&self) -> Option<&Assessment> {
+        self.injection
+            .as_ref()
+            .filter(|assessment| assessment.verdict == Verdict::Injection)
+    }
+
+    /// What the record says of the exits that were used.
+    pub(crate) fn exit_events(&self, run: &Ident, tool: &Name) -> impl Iterator<Item = Event> {
+        self.let_through.iter().map(move |(exit, finding)| {
+            Event::from(ExitUsed {
+                run_id: run.into(),
+                exit: tidegate_ledger::Name::or_unnameable(exit),
+                rule: tidegate_ledger::Name::or_unnameable(finding.rule.as_str()),
+                tool: spelled(tool),
+            })
+        })
+    }
+}
+
+impl Inspector {
+    pub(crate) fn new(detector: Detector, exits: Exits, tools: impl IntoIterator<Item = String>) -> Self {
+        Self {
+            detector,
+            exits,
+            tools: tools.into_iter().collect(),
+        }
+    }
+
+    /// Looks into a call's arguments.
+    pub(crate) async fn arguments(
+        self: &Arc<Self>,
+        tool: &Name,
+        arguments: &Payload,
+    ) -> Result<Found, Interrupted> {
+        self.look(tool, arguments, false).await.map(|(found, _)| found)
+    }
+
+    /// Looks into a tool's answer, and gives the text that findings point into.
+    pub(crate) async fn answer(
+        self: &Arc<Self>,
+        tool: &Name,
+        content: &Payload,
+    ) -> Result<(Found, Vec<u8>), Interrupted> {
+        self.look(tool, content, true).await
+    }
+
+    async fn look(
+        self: &Arc<Self>,
+        tool: &Name,
+        content: &Payload,
+        with_injection: bool,
+    ) -> Result<(Found, Vec<u8>), Interrupted> {
+        let (text, is_json) = content.text();
+        if text.len() < LARGE_BYTES {
+            let found = self.look_at(tool, &text, is_json, with_injection);
+            return Ok((found, text));
+        }
+        let (inspector, tool) = (Arc::clone(self), tool.clone());
+        let looking = tokio::task::spawn_blocking(move || {
+            let found = inspector.look_at(&tool, &text, is_json, with_injection);
+            (found, text)
+        });
+        looking.await.map_err(|_| Interrupted)
+    }
+
+    fn look_at(&self, tool: &Name, text: &[u8], is_json: bool, with_injection: bool) -> Found {
+        let (scan, injection) = if with_injection {
+            let tool_names: Vec<_> = self.tools.iter().map(String::as_str).collect();
+            let context = InjectionContext {
+                tool_names: &tool_names,
+                known: None,
+                surface: Surface::TaskData,
+            };
+            let inspection = self.detector.inspect(text, &context);
+            (inspection.scan, Some(inspection.injection))
+        } else {
+            (self.detector.scan(text), None)
+        };
+        // Escapes hide values from a scan of the bytes as they are; they are rare, so the second look is too.
+        let scan = if is_json && text.contains(&b'\\') {
+            self.detector.scan_json(text)
+        } else {
+            scan
+        };
+        let exited = self.exits.apply(text, tool.as_str(), scan.findings);
+        Found {
+            findings: exited.kept,
+            let_through: exited.let_through,
+            injection,
+        }
+    }
+
+    /// Whether a text holds nothing that a rule knows: what a record may name.
+    pub(crate) fn is_plain(&self, text: &str) -> bool {
+        self.detector.scan(text.as_bytes()).findings.is_empty()
+    }
+}
+
+/// The thread that was looking is gone. What was not looked at does not pass.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("looking into the content was interrupted, so it does not pass")]
+pub struct Interrupted;

@@ -1,0 +1,111 @@
+//! `tidegate evidence`: destroying evidence and changing its key, on the record.
+
+use clap::{Args, Subcommand};
+use tidegate_core::Ident;
+use tidegate_engine::{Engine, RecordError};
+use tidegate_ledger::EvidencePointer;
+use tidegate_ledger::vault::VaultError;
+
+use crate::commands::answer_now;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::source::Places;
+use crate::terminal::note;
+use crate::wiring::{lone_engine, open_store};
+
+/// Destroy evidence and change the key it is kept under
+///
+/// Works on the data directory while no gateway is running on it. A running gateway destroys by itself what [retention]
+/// of the configuration says, once an hour.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tidegate evidence rotate                     put everything under a new key, forget the old one
+  tidegate evidence destroy evidence://pii/0123456789abcdef0123456789abcdef
+  tidegate evidence expire                     destroy what is older than [retention] allows")]
+pub(crate) struct Evidence {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand, Debug)]
+enum Verb {
+    /// Put all evidence under a new key and forget the old one
+    Rotate {
+        #[command(flatten)]
+        places: Places,
+    },
+    /// Destroy pieces of evidence by the pointers that records hold; exits with 1 when one leads nowhere
+    Destroy {
+        /// The pointers
+        #[arg(required = true, value_name = "POINTER", value_parser = EvidencePointer::parse)]
+        pointers: Vec<EvidencePointer>,
+        #[command(flatten)]
+        places: Places,
+    },
+    /// Destroy what has outlived [retention]
+    Expire {
+        #[command(flatten)]
+        places: Places,
+    },
+}
+
+impl Evidence {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let by = Ident::parse("local-administrator").map_err(Failure::environment)?;
+        match self.verb {
+            Verb::Rotate { places } => {
+                let (_, engine) = open(&places)?;
+                let rewrapped = answer_now(engine.rotate_evidence_key(&by))?.map_err(failed)?;
+                note(format_args!(
+                    "a new key is in use; pieces put under it: {rewrapped}"
+                ));
+                Ok(())
+            }
+            Verb::Destroy { pointers, places } => {
+                let (_, engine) = open(&places)?;
+                answer_now(destroy(&engine, &pointers, &by))?
+            }
+            Verb::Expire { places } => {
+                let (config, engine) = open(&places)?;
+                let expired = answer_now(engine.expire_evidence(&config.retention))?.map_err(failed)?;
+                note(format_args!("destroyed: {expired}"));
+                Ok(())
+            }
+        }
+    }
+}
+
+fn open(places: &Places) -> Result<(Config, Engine), Failure> {
+    let config = places.load(None)?;
+    let store = open_store(&config.data_dir)?;
+    let engine = lone_engine(&config, store)?;
+    Ok((config, engine))
+}
+
+async fn destroy(engine: &Engine, pointers: &[EvidencePointer], by: &Ident) -> Result<(), Failure> {
+    let mut nowhere = 0;
+    for pointer in pointers {
+        if engine.destroy_evidence(*pointer, by).await.map_err(failed)? {
+            note(format_args!("{pointer} is destroyed"));
+        } else {
+            note(format_args!(
+                "{pointer} leads nowhere: unknown, or destroyed already"
+            ));
+            nowhere += 1;
+        }
+    }
+    match nowhere {
+        0 => Ok(()),
+        _ => Err(Failure::no(format_args!("pointers that lead nowhere: {nowhere}"))),
+    }
+}
+
+fn failed(error: RecordError) -> Failure {
+    match error {
+        RecordError::Vault(VaultError::InUse) => {
+            Failure::environment("a gateway is running on this state: stop it first")
+        }
+        error => Failure::environment(error),
+    }
+}
