@@ -177,3 +177,38 @@ async fn resources_and_prompts_are_sources() {
         assert_eq!(client.call("search", json!({})).await["isError"], true);
     }
 }
+
+/// Calls a tool that asks its client something, answers, and gives what the tool made of it.
+async fn asked(client: &Client, reply: Value) -> Value {
+    let body = json!({"jsonrpc": "2.0", "id": "q", "method": "tools/call", "params": {"name": "ask"}});
+    let mut response = client.request(body.to_string()).send().await.unwrap();
+    let mut text = String::new();
+    let mut replied = false;
+    while let Some(chunk) = response.chunk().await.unwrap() {
+        text.push_str(std::str::from_utf8(&chunk).unwrap());
+        let messages = text.lines().filter_map(|line| line.strip_prefix("data: "));
+        let messages = messages.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        for message in messages {
+            if message["method"] == "elicitation/create" && !replied {
+                replied = true;
+                assert_eq!(message["params"]["message"], "your name?");
+                let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": reply});
+                let sent = client.request(answer.to_string()).send().await.unwrap();
+                assert_eq!(sent.status(), 202);
+            }
+            if message["id"] == "q" && message.get("method").is_none() {
+                return message["result"].clone();
+            }
+        }
+    }
+    panic!("no answer in {text}");
+}
+
+#[tokio::test]
+async fn what_a_server_asks_reaches_the_client_and_the_answer_is_decided_on() {
+    let stand = gateway().await;
+    let client = Client::greet(&stand).await;
+    let accepted = json!({"action": "accept", "content": {"name": "Ann"}});
+    let said = asked(&client, accepted.clone()).await;
+    assert_eq!(serde_json::from_str::<Value>(text_of(&said)).unwrap(), accepted);
+}
