@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tidegate_core::Name;
+use tidegate_engine::Payload;
 use tokio::task::JoinSet;
 
 use super::govern::{Errand, content_of};
@@ -250,7 +252,9 @@ impl Session {
             if let Some(Ok(theirs)) = theirs {
                 merge(&mut capabilities, theirs);
             }
-            if let Some(theirs) = greeting.text("instructions") {
+            if let Some(theirs) = greeting.text("instructions")
+                && !self.gives_orders(&theirs).await
+            {
                 instructions.push_str(&format!(
                     "\n\nFrom the server \"{}\":\n{theirs}",
                     self.name_of(server)
@@ -264,6 +268,15 @@ impl Session {
             .with("capabilities", capabilities)
             .with("serverInfo", info)
             .with("instructions", instructions))
+    }
+
+    /// Whether a server's instructions are more than that. What cannot be looked into is left out as well.
+    async fn gives_orders(&self, instructions: &str) -> bool {
+        let Ok(name) = Name::parse("instructions") else {
+            return true;
+        };
+        let words = Payload::new(Value::from(instructions));
+        self.engine().gives_orders(&name, &words).await.unwrap_or(true)
     }
 
     /// Begins every conversation. Those that take long go on beginning, and the client is told when they have.

@@ -11,6 +11,7 @@ use super::stopped::Stopped;
 use super::{Session, locked};
 use crate::mcp::era::Era;
 use crate::mcp::message::{Envelope, code};
+use crate::mcp::names::Surface;
 use crate::mcp::object::{Object, raw};
 use crate::mcp::pins::{self, Definition, Standing};
 use crate::mcp::upstream::UpstreamError;
@@ -117,8 +118,15 @@ impl Session {
     }
 
     pub(super) async fn list_tasks(&self, request: &Envelope) -> Result<Envelope, Stopped> {
-        let tasks = self.of_all(TASKS).await;
-        let shown: Vec<_> = tasks.into_iter().flat_map(|(_, tasks)| tasks).collect();
+        let mut shown = Vec::new();
+        for (server, tasks) in self.of_all(TASKS).await {
+            // A task's state may be told in words, and those are content.
+            if !tasks.is_empty() {
+                let subject = self.surface(server, Surface::Other)?;
+                self.admit(&subject, &raw(&tasks), None).await?;
+            }
+            shown.extend(tasks);
+        }
         Ok(self.page(request, TASKS, &shown))
     }
 

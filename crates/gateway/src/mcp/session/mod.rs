@@ -22,7 +22,7 @@ use super::outlet::Ways;
 use super::upstream::{Connection, Hello, Link, Read, UpstreamError};
 use catalog::Catalog;
 pub(crate) use stopped::Stopped;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
 /// The most requests of one client that are under way at once.
 const MOST_UNDER_WAY: usize = 128;
@@ -41,6 +41,8 @@ pub(crate) struct Session {
     /// What servers asked of the client, and who waits for the answer.
     asked: Mutex<HashMap<u64, upward::Question>>,
     next_question: AtomicU64,
+    /// Places for questions of servers.
+    questions: Arc<Semaphore>,
     /// The server and the tool behind each task.
     tasks: Mutex<HashMap<String, (usize, Name)>>,
     /// The label that the client was last told of.
@@ -75,6 +77,7 @@ impl Session {
             }),
             asked: Mutex::default(),
             next_question: AtomicU64::new(1),
+            questions: Arc::new(Semaphore::new(upward::MOST_QUESTIONS)),
             tasks: Mutex::default(),
             told: Mutex::new(opened.context.label().class()),
             used: Mutex::new(Instant::now()),

@@ -27,7 +27,7 @@ use crate::mcp::upstream::{Connection, Incoming, Read, UpstreamError};
 const ANSWER_PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// The most questions of servers that wait for the client.
-const MOST_QUESTIONS: usize = 64;
+pub(super) const MOST_QUESTIONS: usize = 64;
 
 /// A question of a server that the client has not answered.
 pub(super) struct Question {
@@ -59,7 +59,14 @@ pub(super) async fn listen(
             Message::Response(answer) => connection.answered(answer),
             Message::Notification(told) => session.told_by(server, &connection, told, related).await,
             Message::Request(question) => {
-                tokio::spawn(session.asked_by(server, connection, question, related));
+                let Ok(place) = Arc::clone(&session.questions).try_acquire_owned() else {
+                    let _ = connection.tell(no_way().as_error(question.id())).await;
+                    continue;
+                };
+                tokio::spawn(async move {
+                    session.asked_by(server, connection, question, related).await;
+                    drop(place);
+                });
             }
         }
     }
@@ -248,7 +255,7 @@ impl Session {
         };
         {
             let mut asked = locked(&self.asked);
-            if asked.len() >= MOST_QUESTIONS || locked(&self.hello).era == Era::Stateless {
+            if locked(&self.hello).era == Era::Stateless {
                 return Err(no_way());
             }
             asked.insert(id, waiting);

@@ -132,10 +132,15 @@ impl Connection {
 
     /// Tells something that carries nothing of a session, or answers what was asked.
     pub(crate) async fn tell(&self, message: Envelope) -> Result<(), UpstreamError> {
-        match &self.wire {
-            Wire::Pipe(pipe) => pipe.send(message.to_line()).await,
-            Wire::Http(exchange) => exchange.post(message, None).await,
-        }
+        let telling = async {
+            match &self.wire {
+                Wire::Pipe(pipe) => pipe.send(message.to_line()).await,
+                Wire::Http(exchange) => exchange.tell(message).await,
+            }
+        };
+        // A server that does not read must not hold up whoever tells it something.
+        let told = tokio::time::timeout(self.bounds.start_timeout, telling).await;
+        told.unwrap_or(Err(UpstreamError::TimedOut))
     }
 
     async fn ask_within(
@@ -155,10 +160,14 @@ impl Connection {
         sent(id);
         let place = Place { connection: self, id };
         let request = self.in_tongue(request).with_id(&id.to_string());
-        match &self.wire {
-            Wire::Pipe(pipe) => pipe.send(request.to_line()).await?,
-            Wire::Http(exchange) => exchange.post(request, Some(id)).await?,
-        }
+        let _reading = match &self.wire {
+            Wire::Pipe(pipe) => {
+                let sent = tokio::time::timeout(patience, pipe.send(request.to_line())).await;
+                sent.unwrap_or(Err(UpstreamError::TimedOut))?;
+                None
+            }
+            Wire::Http(exchange) => Some(exchange.ask(&request, id)),
+        };
         let outcome = answer_or_silence(answered, &alive, patience).await;
         if matches!(outcome, Err(UpstreamError::TimedOut)) {
             self.cancel(id).await;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
 
 use super::connection::{Connection, Incoming, Read, incoming};
 use super::sse::{Event, Events};
@@ -25,6 +26,17 @@ const MOST_RESUMES: u32 = 20;
 
 /// How long to wait before taking a stream up again, where the server does not say.
 const RESUME_AFTER: Duration = Duration::from_millis(500);
+
+const DEAF: &str = "it does not answer";
+
+/// The reading of an answer; it ends when nobody waits for the answer any more.
+pub(super) struct Reading(AbortHandle);
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
 
 /// An address and the conversation that is held with it.
 pub(crate) struct Exchange {
@@ -50,6 +62,9 @@ impl Exchange {
         headers_env: &[(String, String)],
         bounds: Bounds,
     ) -> Result<(Arc<Self>, mpsc::Receiver<Read>), UpstreamError> {
+        if url.starts_with("https:") {
+            return Err(UpstreamError::Unreachable("this version speaks plain http only"));
+        }
         let client = Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(bounds.start_timeout)
@@ -88,37 +103,43 @@ impl Exchange {
         self.state().protocol = HeaderValue::try_from(protocol).ok();
     }
 
-    /// Sends a message. What comes back is read in the background, so that a notification can pass before the answer.
-    pub(super) async fn post(
-        self: &Arc<Self>,
-        message: Envelope,
-        id: Option<u64>,
-    ) -> Result<(), UpstreamError> {
+    /// Sends a request. What comes back is read in the background, so that a notification can pass before the answer;
+    /// the reading ends with what is given back.
+    pub(super) fn ask(self: &Arc<Self>, request: &Envelope, id: u64) -> Reading {
+        let sending = self.posting(request).send();
+        let exchange = Arc::clone(self);
+        let reading = tokio::spawn(async move {
+            let outcome = match sending.await {
+                Ok(response) => {
+                    exchange.remember(&response);
+                    exchange.answer(response, Some(id)).await
+                }
+                Err(_) => Err(UpstreamError::Unreachable(DEAF)),
+            };
+            if let Err(why) = outcome {
+                exchange.failed(id, why);
+            }
+        });
+        Reading(reading.abort_handle())
+    }
+
+    /// Sends what wants no answer.
+    pub(super) async fn tell(self: &Arc<Self>, message: Envelope) -> Result<(), UpstreamError> {
+        let response = self.posting(&message).send().await;
+        let response = response.map_err(|_| UpstreamError::Unreachable(DEAF))?;
+        self.answer(response, None).await
+    }
+
+    fn posting(&self, message: &Envelope) -> RequestBuilder {
         let mut request = self
             .client
             .post(&self.url)
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, text/event-stream");
-        for (name, value) in routing::headers(&message) {
+        for (name, value) in routing::headers(message) {
             request = request.header(name, value);
         }
-        let sending = self.addressed(request).body(message.to_line()).send();
-        let response = match id {
-            // A notification has no answer to wait for, so its delivery is waited for here.
-            None => tokio::time::timeout(self.bounds.start_timeout, sending).await,
-            Some(_) => Ok(sending.await),
-        };
-        let response = response.map_err(|_| UpstreamError::TimedOut)?;
-        let response = response.map_err(|_| UpstreamError::Unreachable("it does not answer"))?;
-        self.remember(&response);
-        let exchange = Arc::clone(self);
-        tokio::spawn(async move {
-            let outcome = exchange.answer(response, id).await;
-            if let (Err(why), Some(id)) = (outcome, id) {
-                exchange.failed(id, why);
-            }
-        });
-        Ok(())
+        self.addressed(request).body(message.to_line())
     }
 
     /// Keeps a stream open for what the server says unasked, as long as it offers one.
