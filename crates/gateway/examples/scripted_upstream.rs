@@ -10,7 +10,7 @@
     reason = "a test server stops at the first surprise, and speaks on standard output"
 )]
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -39,10 +39,12 @@ fn main() {
         changed,
         questions: 0,
     };
-    for line in io::stdin().lock().lines() {
-        let Ok(line) = line else { return };
+    let mut line = String::new();
+    // Not `lines`: it would keep standard input locked while a tool waits for an answer on it.
+    while io::stdin().read_line(&mut line).is_ok_and(|read| read > 0) {
         let message: Value = serde_json::from_str(&line).unwrap();
         server.take(&message);
+        line.clear();
     }
 }
 
@@ -129,7 +131,7 @@ impl Server {
                     &json!({"jsonrpc": "2.0", "id": self.questions, "method": "elicitation/create", "params": params}),
                 );
                 let mut line = String::new();
-                io::stdin().lock().read_line(&mut line).unwrap();
+                io::stdin().read_line(&mut line).unwrap();
                 let reply: Value = serde_json::from_str(&line).unwrap();
                 assert_eq!(reply["id"], self.questions);
                 text(id, &reply["result"].to_string());

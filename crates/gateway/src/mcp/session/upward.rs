@@ -193,7 +193,15 @@ impl Session {
         let reply = if question.method() == "ping" {
             Envelope::answer(&theirs, raw(&json!({})))
         } else {
-            match self.bring(server, question, related).await {
+            let running = self
+                .ways
+                .of_server(server, related)
+                .and_then(|active| active.sent);
+            let brought = tokio::select! {
+                brought = self.bring(server, question, related) => brought,
+                () = keep_alive(&connection, running) => Err(no_way()),
+            };
+            match brought {
                 Ok(answer) => answer.with_id(&theirs),
                 Err(stopped) => stopped.as_error(&theirs),
             }
@@ -377,6 +385,16 @@ impl Session {
         }
         outlet.closed().await;
         Err(Stopped::taken_back())
+    }
+}
+
+/// A call whose server waits for a person is no silent one.
+async fn keep_alive(connection: &Connection, running: Option<(usize, u64)>) {
+    loop {
+        if let Some((_, id)) = running {
+            connection.alive(id);
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }
 
