@@ -111,7 +111,9 @@ impl Wrap {
             let _ = write!(
                 config,
                 "\n# Proposed, to be reviewed: {}.\n[tools.{}]\n{}",
-                proposal.reason, tool["name"], proposal.lines
+                proposal.reason,
+                tool.get("name").unwrap_or(&serde_json::Value::Null),
+                proposal.lines
             );
         }
         note(format_args!("{} tools found", tools.len()));

@@ -57,14 +57,18 @@ pub(super) fn tools(
                 Failure::environment("the gateway gave no answer when its servers were started")
             })?;
             let message: Value = serde_json::from_str(&line).unwrap_or_default();
-            if message["id"] == id {
-                return Ok::<_, Failure>(message["result"].clone());
+            if message.get("id") == Some(&json!(id)) {
+                return Ok::<_, Failure>(message.get("result").cloned().unwrap_or_default());
             }
         }
     };
     ask(1, "initialize", greeting)?;
     let listed = ask(2, "tools/list", json!({}))?;
-    let tools = listed["tools"].as_array().cloned().unwrap_or_default();
+    let tools = listed
+        .get("tools")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
     let is_own = |tool: &Value| {
         tool["name"]
             .as_str()

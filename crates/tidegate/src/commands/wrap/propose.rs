@@ -32,12 +32,16 @@ const TARGETS: [&str; 8] = [
 
 /// What is proposed for a tool as a server lists it.
 pub(super) fn propose(tool: &Value) -> Proposal {
-    let hint = |name: &str| tool["annotations"][name].as_bool();
-    let name = tool["name"].as_str().unwrap_or_default().to_lowercase();
+    let hint = |name: &str| tool.get("annotations")?.get(name)?.as_bool();
+    let name = tool
+        .get("name")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_lowercase();
     let own = name.split_once('.').map_or(name.as_str(), |(_, own)| own);
     let mut words = own.split(|c: char| !c.is_ascii_alphanumeric());
     let outward = words.any(|word| OUTWARD.contains(&word));
-    let properties = tool["inputSchema"]["properties"].as_object();
+    let properties = tool.pointer("/inputSchema/properties").and_then(Value::as_object);
     let target = properties.is_some_and(|known| {
         known
             .keys()
