@@ -4,6 +4,7 @@ mod bench;
 mod ci;
 mod eval;
 mod fuzz;
+mod mcp_clients;
 mod steps;
 mod tidy;
 
@@ -17,6 +18,7 @@ usage: cargo xtask COMMAND
   ci              test, then lint
   fuzz [TARGET [SECONDS]]
                   looks for inputs that break the detector's laws; needs cargo-fuzz
+  mcp-clients     the official MCP clients and servers that some tests need, into target/mcp-test
   bench [NAME]    what things cost, beside the machine's own limits in the same run
   eval [model]    how well the detectors do on ../shared/eval, or a model beside them; writes docs/quality.md and
                   docs/quality-model.md";
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         "test" => ci::test(),
         "lint" => ci::lint(),
         "tidy" => tidy::run(),
+        "mcp-clients" => mcp_clients::install(),
         "ci" => ci::test().and_then(|()| ci::lint()),
         "bench" => bench::run(words.next().as_deref()),
         "eval" => eval::run(words.next().as_deref()),

@@ -42,7 +42,8 @@ impl Engine {
         let found = self.inspector.arguments(tool, arguments).await?;
         // Read again: looking may have taken a while, and a rise in that time is in force.
         let session = self.store.current(id).await?.ok_or(AccessError::NoSession)?;
-        let known = self.policy.control.find(tool.as_str());
+        let control = self.control();
+        let known = control.find(tool.as_str());
         let decision = decide_call(known, tool, &session, &found);
         let shown = self.nameable(tool, known)?;
         let record = DecisionRecord {

@@ -11,6 +11,7 @@ use tidegate_ledger::event::{Event, TokenUsedByAdmin};
 use tidegate_store::{Admitted, Mirror, MirrorError, Session, SessionStore};
 
 use crate::access::{Act, Caller, Reach, reach};
+use crate::discovered::Discovered;
 use crate::inspect::Inspector;
 use crate::model::Model;
 use crate::provenance::word;
@@ -45,6 +46,7 @@ pub struct Engine {
     pub(crate) model: Option<Model>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) watchers: Watchers,
+    pub(crate) discovered: Discovered,
 }
 
 impl Engine {
@@ -64,6 +66,7 @@ impl Engine {
         let inspector = Arc::new(Inspector::new(detector, exits, tools));
         let mirror = mirror.map(Arc::new);
         Self {
+            discovered: Discovered::beside(&policy.control),
             store,
             policy,
             mirror,

@@ -8,6 +8,7 @@ pub mod access;
 mod audit;
 mod authorize;
 mod deliver;
+mod discovered;
 mod engine;
 mod error;
 mod evidence;

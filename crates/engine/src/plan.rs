@@ -21,7 +21,7 @@ impl Engine {
     /// The manifest of a session at hand.
     #[must_use]
     pub fn manifest_of(&self, session: &Arc<Session>) -> Manifest {
-        manifest(&self.policy.control, &session.context)
+        manifest(&self.control(), &session.context)
     }
 
     /// Checks a plan before any of it runs.
@@ -35,6 +35,6 @@ impl Engine {
         calls: &[PlannedCall],
     ) -> Result<PlanReport, PlanError> {
         let session = self.session_for(caller, Act::Look, id).await?;
-        Ok(validate_plan(&self.policy.control, &session.context, calls)?)
+        Ok(validate_plan(&self.control(), &session.context, calls)?)
     }
 }

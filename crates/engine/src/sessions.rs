@@ -125,7 +125,8 @@ impl Engine {
     /// What follows from a session's state under the policy in force.
     #[must_use]
     pub fn view(&self, session: Arc<Session>) -> ContextView {
-        let closed = closed_by_context(&self.policy.control, &session.context);
+        let control = self.control();
+        let closed = closed_by_context(&control, &session.context);
         ContextView {
             blocked_tools: closed.map(|tool| tool.name.clone()).collect(),
             session,

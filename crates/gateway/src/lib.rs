@@ -6,6 +6,7 @@ mod auth;
 mod extract;
 mod health;
 mod limits;
+pub mod mcp;
 mod page;
 mod problem;
 mod router;

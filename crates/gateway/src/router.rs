@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Router, middleware};
 use tidegate_engine::Engine;
 use tidegate_store::TokenStore;
@@ -18,6 +18,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::mcp::{self, Mcp};
 use crate::problem::Problem;
 use crate::telemetry::Metrics;
 use crate::{Limits, api, health, page, telemetry};
@@ -35,6 +36,8 @@ pub struct App {
     pub limits: Limits,
     /// Places for label streams.
     pub streams: Arc<Semaphore>,
+    /// The gateway to MCP servers, where some are configured.
+    pub mcp: Option<Arc<Mcp>>,
 }
 
 impl App {
@@ -53,7 +56,15 @@ impl App {
             metrics,
             limits,
             streams,
+            mcp: None,
         }
+    }
+
+    /// The same with a gateway to MCP servers, at /mcp.
+    #[must_use]
+    pub fn with_mcp(mut self, mcp: Arc<Mcp>) -> Self {
+        self.mcp = Some(mcp);
+        self
     }
 }
 
@@ -110,6 +121,12 @@ pub fn router(app: App) -> Router {
             get(move || async move { json_document(document) }),
         )
         .route("/docs", get(move || async move { page }))
+        .route(
+            "/mcp",
+            post(mcp::http::post)
+                .get(mcp::http::get)
+                .delete(mcp::http::delete),
+        )
         .route(
             "/",
             get(|| async { axum::response::Redirect::temporary("/docs") }),

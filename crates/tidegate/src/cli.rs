@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    check, completions, demo, evidence, explain, init, ledger, scan, serve, session, token,
+    check, completions, demo, evidence, explain, init, ledger, mcp, pins, scan, serve, session, token, wrap,
 };
 use crate::failure::Failure;
 
@@ -11,6 +11,7 @@ const EXAMPLES: &str = "\
 Examples:
   tidegate demo                                     see it work, nothing to set up
   tidegate serve                                    run a gateway on this machine
+  tidegate wrap --client claude-code                put it in front of a client's MCP servers
   tidegate init && tidegate check tidegate.toml     write a configuration of your own and check it
   tidegate token create --role agent --principal alice --agent assistant
   tidegate session show sess_1234                   what a session has seen
@@ -34,10 +35,14 @@ pub(crate) struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Serve(serve::Serve),
+    Mcp(mcp::Mcp),
+    Wrap(wrap::Wrap),
+    Unwrap(wrap::Unwrap),
     Demo(demo::Demo),
     Init(init::Init),
     Check(check::Check),
     Token(token::Token),
+    Pins(pins::Pins),
     Session(session::Session),
     Scan(scan::Scan),
     Explain(explain::Explain),
@@ -51,6 +56,10 @@ impl Cli {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self.command {
             Command::Serve(command) => command.run(),
+            Command::Mcp(command) => command.run(),
+            Command::Wrap(command) => command.run(),
+            Command::Unwrap(command) => command.run(),
+            Command::Pins(command) => command.run(),
             Command::Demo(command) => command.run(),
             Command::Init(command) => command.run(),
             Command::Check(command) => command.run(),

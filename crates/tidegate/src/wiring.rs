@@ -7,15 +7,16 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
-use tidegate_core::Moment;
-use tidegate_engine::{Engine, Parts, Provenance, last_policy};
+use tidegate_core::{Ident, Moment};
+use tidegate_engine::{Caller, Engine, Parts, Provenance, last_policy};
+use tidegate_gateway::mcp::{Mcp, Pins, Reach, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Server, router};
 use tidegate_ledger::vault::{KeySource, Retention, Vault};
 use tidegate_ledger::{Ledger, OpenError, Options, PublicDigest, Reader};
 use tidegate_store::{Mirror, SqliteOptions, SqliteStore};
 
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::failure::Failure;
 use crate::model;
 use crate::terminal::note;
@@ -47,11 +48,11 @@ impl Gateway {
         let telemetry = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
         let (provenance, previous) = open_record(&config.data_dir)?;
         let engine = engine(config, Arc::clone(&store), provenance, telemetry)?;
-        let engine = Arc::new(match &config.detect.model {
-            Some(configured) => engine.with_model(model::open(configured)?),
-            None => engine,
-        });
-        let app = App::new(Arc::clone(&engine), store.clone(), metrics, config.limits.clone());
+        let engine = Arc::new(with_model(engine, config)?);
+        let mut app = App::new(Arc::clone(&engine), store.clone(), metrics, config.limits.clone());
+        if !config.servers.is_empty() {
+            app = app.with_mcp(mcp(config, &engine));
+        }
         let server = Server::bind(config.listen).await.map_err(Failure::environment)?;
         engine.started(previous).await.map_err(Failure::environment)?;
         Ok(Self {
@@ -88,6 +89,57 @@ impl Gateway {
             .await
             .map_err(Failure::environment)
     }
+}
+
+/// A gateway for one client on this process's standard streams.
+pub(crate) struct LocalGateway {
+    engine: Arc<Engine>,
+    mcp: Arc<Mcp>,
+}
+
+impl LocalGateway {
+    /// Opens the state beside whatever other gateways use it. Sessions are shared with them; the record is this
+    /// process's own, since one process writes to a record at a time.
+    pub(crate) async fn open(config: &Config) -> Result<Self, Failure> {
+        let store = open_store(&config.data_dir)?;
+        let log = DecisionLog::open(&config.telemetry.decision_log)
+            .map_err(|error| Failure::environment(format_args!("cannot open the decision log: {error}")))?;
+        let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
+        let (provenance, previous) = open_free_record(&config.data_dir)?;
+        let engine = Arc::new(with_model(engine(config, store, provenance, telemetry)?, config)?);
+        engine.started(previous).await.map_err(Failure::environment)?;
+        let mcp = mcp(config, &engine);
+        Ok(Self { engine, mcp })
+    }
+
+    /// Serves until the client leaves.
+    pub(crate) async fn serve(self, caller: Caller, session: Option<Ident>) -> Result<(), Failure> {
+        let Self { engine, mcp } = self;
+        let served = mcp.serve_stdio(caller, session).await;
+        engine
+            .stopped("the client left")
+            .await
+            .map_err(Failure::environment)?;
+        served.map_err(Failure::environment)
+    }
+}
+
+/// The gateway to the configured MCP servers.
+fn mcp(config: &Config, engine: &Arc<Engine>) -> Arc<Mcp> {
+    let upstream = |server: &config::Server| Upstream {
+        name: server.name.clone(),
+        bare_names: server.bare_names,
+        reach: match server.reach.clone() {
+            config::Reach::Command { command, args, env } => Reach::Command { command, args, env },
+            config::Reach::Url { url, headers_env } => Reach::Url {
+                url: url.into(),
+                headers_env,
+            },
+        },
+    };
+    let servers = config.servers.iter().map(upstream).collect();
+    let pins = Pins::in_directory(&config.data_dir);
+    Mcp::new(Arc::clone(engine), servers, pins, config.mcp.clone())
 }
 
 /// Destroys evidence that has outlived its retention, at once and then every so often. What could not be destroyed or
@@ -130,22 +182,59 @@ pub(crate) fn now() -> Moment {
 /// The record of a data directory with the evidence behind it, and the policy it last saw. One process writes to it
 /// at a time.
 fn open_record(data_dir: &Path) -> Result<(Provenance, Option<PublicDigest>), Failure> {
+    open_record_in(data_dir, &data_dir.join("ledger"))?.ok_or_else(|| {
+        Failure::environment(format_args!(
+            "a gateway is running on the state in {}",
+            data_dir.display()
+        ))
+    })
+}
+
+/// The most gateways on standard streams at once on one data directory.
+const MOST_LOCAL: usize = 256;
+
+/// A record that no other process writes to.
+fn open_free_record(data_dir: &Path) -> Result<(Provenance, Option<PublicDigest>), Failure> {
+    for place in 1..=MOST_LOCAL {
+        let directory = data_dir.join("ledgers").join(format!("mcp-{place}"));
+        std::fs::create_dir_all(&directory).map_err(Failure::environment)?;
+        if let Some(opened) = open_record_in(data_dir, &directory)? {
+            return Ok(opened);
+        }
+    }
+    Err(Failure::environment(format_args!(
+        "{MOST_LOCAL} gateways are running on the state in {}",
+        data_dir.display()
+    )))
+}
+
+/// A record and the evidence behind it; `None` while another process writes to it.
+fn open_record_in(
+    data_dir: &Path,
+    directory: &Path,
+) -> Result<Option<(Provenance, Option<PublicDigest>)>, Failure> {
     let shown = data_dir.display();
     let failed =
         |error: &dyn std::fmt::Display| Failure::environment(format_args!("record in {shown}: {error}"));
-    let directory = data_dir.join("ledger");
-    let ledger = Ledger::open(&directory, Options::new(&directory)).map_err(|error| match error {
-        OpenError::InUse => {
-            Failure::environment(format_args!("a gateway is running on the state in {shown}"))
-        }
-        error => failed(&error),
-    })?;
-    let reader = Reader::open(&directory).map_err(|error| failed(&error))?;
+    let ledger = match Ledger::open(directory, Options::new(directory)) {
+        Ok(ledger) => ledger,
+        Err(OpenError::InUse) => return Ok(None),
+        Err(error) => return Err(failed(&error)),
+    };
+    let reader = Reader::open(directory).map_err(|error| failed(&error))?;
     let key = KeySource::File(data_dir.join("vault.key"));
     let vault =
         Vault::open(&data_dir.join("vault.db"), key, SystemTime::now()).map_err(|error| failed(&error))?;
     let previous = last_policy(&reader).map_err(|error| failed(&error))?;
-    Ok((Provenance::new(ledger, reader, vault), previous))
+    Ok(Some((Provenance::new(ledger, reader, vault), previous)))
+}
+
+/// The engine with the model that the configuration names, for whoever lets content in.
+fn with_model(engine: Engine, config: &Config) -> Result<Engine, Failure> {
+    Ok(match &config.detect.model {
+        Some(configured) => engine.with_model(model::open(configured)?),
+        None => engine,
+    })
 }
 
 fn engine(

@@ -5,6 +5,6 @@ pub(crate) mod events;
 pub(crate) mod plan;
 pub(crate) mod provenance;
 pub(crate) mod sessions;
-mod wire;
+pub(crate) mod wire;
 
 pub(crate) use wire::rfc3339;

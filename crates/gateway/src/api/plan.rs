@@ -50,7 +50,7 @@ pub(crate) async fn validate(
 }
 
 /// Reads every call, so that all bad names are told at once.
-fn planned_calls(bodies: Vec<PlannedCallBody>) -> Result<Vec<PlannedCall>, Problem> {
+pub(crate) fn planned_calls(bodies: Vec<PlannedCallBody>) -> Result<Vec<PlannedCall>, Problem> {
     let (mut calls, mut errors) = (Vec::with_capacity(bodies.len()), Vec::new());
     for (step, body) in bodies.into_iter().enumerate() {
         let (tool, after) = match body {
@@ -68,7 +68,7 @@ fn planned_calls(bodies: Vec<PlannedCallBody>) -> Result<Vec<PlannedCall>, Probl
     Err(Problem::bad_request("bad-name", "some calls of the plan have no valid name").with_errors(errors))
 }
 
-fn answer(calls: &[PlannedCall], report: PlanReport) -> PlanAnswer {
+pub(crate) fn answer(calls: &[PlannedCall], report: PlanReport) -> PlanAnswer {
     let tool = |step: &usize| calls.get(*step).map(|call| call.tool.to_string());
     PlanAnswer {
         valid: report.is_valid(),

@@ -17,7 +17,7 @@ use tidegate_detect::exits::Exits;
 use tidegate_detect::{Detector, DetectorConfig};
 use tidegate_engine::{Engine, Model, Parts, Policy, Provenance};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
-use tidegate_gateway::{App, Limits, Server, new_token, router};
+use tidegate_gateway::{App, Limits, Server, mcp, new_token, router};
 use tidegate_ledger::disk::{Disk, RealDisk};
 use tidegate_ledger::vault::{KeySource, Vault};
 use tidegate_ledger::{Ledger, Options, Reader};
@@ -64,6 +64,15 @@ impl Stand {
     }
 
     pub async fn start_with(setting: Setting) -> Self {
+        Self::start_mcp(setting, policy(), Vec::new(), mcp::Options::STANDARD).await
+    }
+
+    pub async fn start_mcp(
+        setting: Setting,
+        policy: Policy,
+        servers: Vec<mcp::Upstream>,
+        options: mcp::Options,
+    ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(directory.path().join("tidegate.db"), setting.sqlite).unwrap();
         let store = Arc::new(store);
@@ -73,7 +82,7 @@ impl Stand {
         let telemetry = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
         let engine = Engine::new(Parts {
             store: store.clone(),
-            policy: policy(),
+            policy,
             mirror: Some(Mirror::new(directory.path().join("mirror")).unwrap()),
             provenance: provenance(directory.path(), setting.ledger_disk),
             detector: Detector::new(&DetectorConfig::default()).unwrap(),
@@ -84,7 +93,9 @@ impl Stand {
             Some(model) => engine.with_model(model),
             None => engine,
         });
-        let app = App::new(engine, store.clone(), metrics, limits.clone());
+        let pins = mcp::Pins::in_directory(directory.path());
+        let gateway = mcp::Mcp::new(Arc::clone(&engine), servers, pins, options);
+        let app = App::new(engine, store.clone(), metrics, limits.clone()).with_mcp(gateway);
         let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = server.address();
         let (stop, stopped) = oneshot::channel::<()>();

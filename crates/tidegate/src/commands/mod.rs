@@ -7,10 +7,13 @@ pub(crate) mod evidence;
 pub(crate) mod explain;
 pub(crate) mod init;
 pub(crate) mod ledger;
+pub(crate) mod mcp;
+pub(crate) mod pins;
 pub(crate) mod scan;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod token;
+pub(crate) mod wrap;
 
 use tidegate_core::Moment;
 

@@ -6,6 +6,7 @@
 
 mod detect;
 mod limits;
+mod mcp;
 mod model;
 mod problem;
 mod retention;
@@ -29,7 +30,7 @@ use toml::de::DeTable;
 pub(crate) use detect::Detect;
 pub(crate) use model::{Model, Source};
 pub(crate) use problem::{Problem, Severity};
-pub(crate) use servers::Server;
+pub(crate) use servers::{Reach, Server};
 pub(crate) use telemetry::Telemetry;
 pub(crate) use tools::ToolFields;
 
@@ -75,6 +76,8 @@ pub(crate) struct Config {
     pub(crate) telemetry: Telemetry,
     /// The upstream MCP servers.
     pub(crate) servers: Vec<Server>,
+    /// How the gateway to them behaves.
+    pub(crate) mcp: tidegate_gateway::mcp::Options,
 }
 
 /// What flags and variables say; each wins over the file.
@@ -129,6 +132,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let limits = limits::read(&mut root);
     let telemetry = places.read_telemetry(&mut root);
     let servers = servers::read(&mut root);
+    let mcp = mcp::read(&mut root);
     refuse_reserved(&mut root);
     places.refuse_inside(&workspaces, report);
     let tools = tools?;
@@ -143,6 +147,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         limits,
         telemetry,
         servers,
+        mcp,
     })
 }
 

@@ -12,6 +12,8 @@ use super::walk::{At, Section};
 pub(crate) struct Server {
     /// What its tools are prefixed with.
     pub(crate) name: Ident,
+    /// Whether its tools keep their own names instead.
+    pub(crate) bare_names: bool,
     /// How it is reached.
     pub(crate) reach: Reach,
 }
@@ -39,14 +41,8 @@ pub(crate) enum Reach {
 
 /// Reads every server.
 pub(super) fn read(root: &mut Section<'_, '_>) -> Vec<Server> {
-    if root.has("servers") {
-        let offset = root.offset_of("servers");
-        root.report().warn(
-            offset,
-            "[servers] are checked, but this version does not start or call them yet",
-        );
-    }
-    let read = |(name, section): (At<&str>, Section<'_, '_>)| {
+    let mut bare = 0;
+    let mut read = |(name, mut section): (At<&str>, Section<'_, '_>)| {
         let name = match Ident::parse(&name) {
             // The first dot ends the server's name in "server.tool".
             Ok(ident) if !name.contains('.') => Some(ident),
@@ -63,13 +59,26 @@ pub(super) fn read(root: &mut Section<'_, '_>) -> Vec<Server> {
                 None
             }
         };
+        let bare_names = section.flag("bare_names");
+        if let Some(flag) = bare_names.filter(|flag| flag.value) {
+            bare += 1;
+            if bare > 1 {
+                let name = section.name_of("bare_names");
+                let message = format!("{name}: only one server can keep its tools' own names");
+                section.report().error(flag.offset, message);
+            }
+        }
         let reach = read_reach(section);
         Some(Server {
+            bare_names: bare_names.is_some_and(|flag| flag.value),
             name: name?,
             reach: reach?,
         })
     };
-    root.sections("servers").into_iter().filter_map(read).collect()
+    root.sections("servers")
+        .into_iter()
+        .filter_map(&mut read)
+        .collect()
 }
 
 fn read_reach(mut section: Section<'_, '_>) -> Option<Reach> {

@@ -248,10 +248,6 @@ fn surprises_are_warnings() {
         ),
         (
             "[servers.a]\nurl = \"http://10.0.0.1/mcp\"",
-            "1:2: warning: [servers] are checked, but this version does not start or call them yet",
-        ),
-        (
-            "[servers.a]\nurl = \"http://10.0.0.1/mcp\"",
             "2:7: warning: plain http to another machine: what is sent can be read on the way",
         ),
     ] {
@@ -279,6 +275,14 @@ fn servers_are_commands_or_addresses() {
     assert_eq!(config.servers.len(), 2);
     for (text, expected) in [
         ("[servers.a]", "1:10: a server needs a command or a url"),
+        (
+            "[servers.a]\ncommand = \"x\"\nbare_names = true\n[servers.b]\ncommand = \"x\"\nbare_names = true",
+            "6:14: servers.b.bare_names: only one server can keep its tools' own names",
+        ),
+        (
+            "[mcp]\nclosed_tools = \"canary\"",
+            "2:16: mcp.closed_tools must be mark or hide",
+        ),
         (
             "[servers.a]\ncommand = \"x\"\nurl = \"http://localhost/\"",
             "1:10: a server has a command or a url, not both",

@@ -1,5 +1,4 @@
 //! Running the real binary in a directory of its own.
-
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 #[cfg(unix)]

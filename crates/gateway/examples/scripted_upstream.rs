@@ -1,0 +1,186 @@
+//! A small MCP server on standard streams whose tools misbehave on request. The tests of the gateway talk to it.
+//!
+//! `scripted_upstream [FILE]`: with a file, the tools that are offered change once the file exists.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test server stops at the first surprise, and speaks on standard output"
+)]
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+const TOOLS: [&str; 14] = [
+    "echo",
+    "read_mail",
+    "search",
+    "die",
+    "hang",
+    "garbage",
+    "flood",
+    "progress",
+    "ask",
+    "change",
+    "fail",
+    "exotic",
+    "log",
+    "twice",
+];
+
+fn main() {
+    let changed = std::env::args().nth(1).map(PathBuf::from);
+    let mut server = Server {
+        changed,
+        questions: 0,
+    };
+    let mut line = String::new();
+    // Not `lines`: it would keep standard input locked while a tool waits for an answer on it.
+    while io::stdin().read_line(&mut line).is_ok_and(|read| read > 0) {
+        let message: Value = serde_json::from_str(&line).unwrap();
+        server.take(&message);
+        line.clear();
+    }
+}
+
+struct Server {
+    changed: Option<PathBuf>,
+    questions: u64,
+}
+
+impl Server {
+    fn take(&mut self, message: &Value) {
+        let id = message["id"].clone();
+        let params = &message["params"];
+        match message["method"].as_str() {
+            Some("initialize") => answer(
+                &id,
+                json!({
+                    "protocolVersion": params["protocolVersion"],
+                    "capabilities": {"tools": {"listChanged": true}, "resources": {}, "prompts": {}, "logging": {}},
+                    "serverInfo": {"name": "scripted", "version": "1"},
+                    "instructions": "Be scripted.",
+                }),
+            ),
+            Some("tools/list") => answer(&id, json!({"tools": self.tools()})),
+            Some("tools/call") => self.call(&id, params),
+            Some("resources/list") => answer(&id, json!({"resources": [{"uri": "mail://1", "name": "one"}]})),
+            Some("resources/templates/list") => answer(
+                &id,
+                json!({"resourceTemplates": [{"uriTemplate": "mail://{n}", "name": "mail"}]}),
+            ),
+            Some("resources/read") => answer(
+                &id,
+                json!({"contents": [{"uri": params["uri"], "text": "a mail", "x-unknown": 1}]}),
+            ),
+            Some("prompts/list") => answer(&id, json!({"prompts": [{"name": "greet"}]})),
+            Some("prompts/get") => {
+                let text = json!({"type": "text", "text": "say hello"});
+                answer(&id, json!({"messages": [{"role": "user", "content": text}]}));
+            }
+            Some("ping" | "logging/setLevel") => answer(&id, json!({})),
+            Some(_) if id.is_null() => {}
+            Some(_) => say(
+                &json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no such method"}}),
+            ),
+            None => {}
+        }
+    }
+
+    fn tools(&self) -> Vec<Value> {
+        let is_changed = self.changed.as_ref().is_some_and(|file| file.exists());
+        let describe = |name: &&str| {
+            let twist = if is_changed && *name == "echo" {
+                " (new)"
+            } else {
+                ""
+            };
+            json!({
+                "name": name,
+                "description": format!("does {name}{twist}"),
+                "inputSchema": {"type": "object"},
+                "x-unknown": {"kept": true},
+            })
+        };
+        TOOLS.iter().map(describe).collect()
+    }
+
+    fn call(&mut self, id: &Value, params: &Value) {
+        match params["name"].as_str().unwrap() {
+            "die" => std::process::exit(3),
+            "hang" => {}
+            "garbage" => println!("{{ this is not a message"),
+            "flood" => flood(),
+            "progress" => {
+                for step in 1..=5 {
+                    let told = json!({"progressToken": params["_meta"]["progressToken"], "progress": step, "total": 5});
+                    say(&json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": told}));
+                }
+                text(id, "done");
+            }
+            "ask" => {
+                self.questions += 1;
+                let params =
+                    json!({"message": "your name?", "requestedSchema": {"type": "object", "properties": {}}});
+                say(
+                    &json!({"jsonrpc": "2.0", "id": self.questions, "method": "elicitation/create", "params": params}),
+                );
+                let mut line = String::new();
+                io::stdin().read_line(&mut line).unwrap();
+                let reply: Value = serde_json::from_str(&line).unwrap();
+                assert_eq!(reply["id"], self.questions);
+                text(id, &reply["result"].to_string());
+            }
+            "change" => {
+                std::fs::write(self.changed.as_ref().unwrap(), "").unwrap();
+                say(&json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+                text(id, "changed");
+            }
+            "fail" => say(
+                &json!({"jsonrpc": "2.0", "id": id, "error": {"code": -7, "message": "no", "data": {"why": 1}}}),
+            ),
+            "exotic" => println!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"x-top\":1,\"result\":{{\"content\":[{{\"type\":\"hologram\",\"n\":1.50}}],\"_meta\":{{\"k\":\"v\"}},\"z\":1,\"a\":2}}}}"
+            ),
+            "log" => {
+                let told = json!({"level": "info", "data": "a line"});
+                say(&json!({"jsonrpc": "2.0", "method": "notifications/message", "params": told}));
+                text(id, "logged");
+            }
+            "twice" => println!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":\"a\",\"text\":\"b\"}}]}}}}"
+            ),
+            _ => text(id, &params["arguments"].to_string()),
+        }
+    }
+}
+
+fn flood() {
+    let mut out = io::stdout().lock();
+    let block = vec![b'x'; 1 << 20];
+    let _ = out.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"");
+    for _ in 0..100 {
+        if out.write_all(&block).is_err() {
+            std::thread::sleep(Duration::from_secs(60));
+        }
+    }
+    let _ = out.write_all(b"\"}\n");
+}
+
+fn text(id: &Value, text: &str) {
+    answer(id, json!({"content": [{"type": "text", "text": text}]}));
+}
+
+fn answer(id: &Value, result: Value) {
+    say(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+}
+
+fn say(message: &Value) {
+    println!("{message}");
+    let _ = io::stdout().flush();
+}

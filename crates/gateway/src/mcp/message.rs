@@ -1,0 +1,282 @@
+//! JSON-RPC as far as a gateway must understand it: what sort of message it is, its id and its method.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::object::{Object, Raw, raw};
+
+/// The version that every message names.
+const VERSION: &str = "2.0";
+
+/// A message, with everything in it that nobody asked for.
+#[derive(Clone, Debug)]
+pub(crate) enum Message {
+    /// Asks for an answer.
+    Request(Envelope),
+    /// Tells.
+    Notification(Envelope),
+    /// Answers.
+    Response(Envelope),
+}
+
+/// What is wrong with a text that should be a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BadMessage {
+    #[error("not valid JSON, or a member occurs twice")]
+    NotJson,
+    #[error("not a JSON-RPC 2.0 message")]
+    NotRpc,
+}
+
+impl BadMessage {
+    /// The JSON-RPC code for it.
+    pub(crate) const fn code(self) -> i32 {
+        match self {
+            Self::NotJson => code::PARSE,
+            Self::NotRpc => code::INVALID_REQUEST,
+        }
+    }
+}
+
+/// The codes of JSON-RPC and of this protocol.
+pub(crate) mod code {
+    /// Not JSON.
+    pub(crate) const PARSE: i32 = -32700;
+    /// Not a request.
+    pub(crate) const INVALID_REQUEST: i32 = -32600;
+    /// A method nobody knows.
+    pub(crate) const METHOD_NOT_FOUND: i32 = -32601;
+    /// Parameters that cannot be used.
+    pub(crate) const INVALID_PARAMS: i32 = -32602;
+    /// The gateway could not do it.
+    pub(crate) const INTERNAL: i32 = -32603;
+    /// A resource nobody has.
+    pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
+    /// The rules do not let it pass.
+    pub(crate) const BLOCKED: i32 = -32040;
+    /// Too much is under way.
+    pub(crate) const OVERLOADED: i32 = -32041;
+    /// The server behind the gateway did not answer.
+    pub(crate) const UPSTREAM: i32 = -32042;
+}
+
+/// Every member of a message.
+#[derive(Clone, Debug)]
+pub(crate) struct Envelope {
+    members: Object,
+    method: String,
+    id: String,
+}
+
+impl Message {
+    /// Reads one message.
+    pub(crate) fn read(text: &str) -> Result<Self, BadMessage> {
+        let raw: &RawValue = serde_json::from_str(text).map_err(|_| BadMessage::NotJson)?;
+        if !raw.get().starts_with('{') {
+            return Err(BadMessage::NotRpc);
+        }
+        Self::of(serde_json::from_str(raw.get()).map_err(|_| BadMessage::NotJson)?)
+    }
+
+    fn of(members: Object) -> Result<Self, BadMessage> {
+        if members.text("jsonrpc").as_deref() != Some(VERSION) {
+            return Err(BadMessage::NotRpc);
+        }
+        let method = members.get("method").map(|_| members.text("method"));
+        let id = members.get("id").map(|id| id.get().to_owned());
+        let answers = members.get("result").is_some() != members.get("error").is_some();
+        let envelope = |method: String, id: String| Envelope { members, method, id };
+        match (method, id) {
+            (Some(Some(method)), Some(id)) if is_id(&id) => Ok(Self::Request(envelope(method, id))),
+            (Some(Some(method)), None) => Ok(Self::Notification(envelope(method, String::new()))),
+            (None, id) if answers => Ok(Self::Response(envelope(String::new(), id.unwrap_or_default()))),
+            _ => Err(BadMessage::NotRpc),
+        }
+    }
+}
+
+/// An id is a string or a number, and of a size that can be kept.
+fn is_id(text: &str) -> bool {
+    let first = text.bytes().next();
+    text.len() <= 512 && first.is_some_and(|b| b == b'"' || b == b'-' || b.is_ascii_digit())
+}
+
+impl Envelope {
+    /// A request of the gateway's own.
+    pub(crate) fn request(method: &str, params: Option<Raw>) -> Self {
+        Self::of_own(method, params)
+    }
+
+    /// A notification of the gateway's own.
+    pub(crate) fn notification(method: &str, params: Option<Raw>) -> Self {
+        Self::of_own(method, params)
+    }
+
+    fn of_own(method: &str, params: Option<Raw>) -> Self {
+        let mut members = Object::default().with("jsonrpc", VERSION).with("method", method);
+        if let Some(params) = params {
+            members.set("params", params);
+        }
+        Self {
+            members,
+            method: method.to_owned(),
+            id: String::new(),
+        }
+    }
+
+    /// What is asked or told; empty for an answer.
+    pub(crate) fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// The id as it was written.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The same message under another id.
+    #[must_use]
+    pub(crate) fn with_id(mut self, id: &str) -> Self {
+        if let Ok(raw) = RawValue::from_string(id.to_owned()) {
+            self.members.set("id", raw);
+            id.clone_into(&mut self.id);
+        }
+        self
+    }
+
+    /// The parameters, where they are an object.
+    pub(crate) fn params(&self) -> Object {
+        self.members.object("params").unwrap_or_default()
+    }
+
+    /// The same message with other parameters.
+    #[must_use]
+    pub(crate) fn with_params(mut self, params: &Object) -> Self {
+        self.members.set("params", params.to_raw());
+        self
+    }
+
+    /// The result of an answer that has one.
+    pub(crate) fn result(&self) -> Option<&RawValue> {
+        self.members.get("result")
+    }
+
+    /// The error of an answer that has one.
+    pub(crate) fn error(&self) -> Option<&RawValue> {
+        self.members.get("error")
+    }
+
+    /// The same answer with another result.
+    #[must_use]
+    pub(crate) fn with_result(mut self, result: Raw) -> Self {
+        self.members.set("result", result);
+        self
+    }
+
+    /// The same answer with another error.
+    #[must_use]
+    pub(crate) fn with_error(mut self, error: Raw) -> Self {
+        self.members.set("error", error);
+        self
+    }
+
+    /// The message as one line.
+    pub(crate) fn to_line(&self) -> String {
+        let text = self.members.to_raw();
+        // A line break between members is not content, but on a stream of lines it would cut the message.
+        if text.get().bytes().any(|b| b == b'\n' || b == b'\r') {
+            text.get().replace(['\n', '\r'], " ")
+        } else {
+            Box::<str>::from(text).into_string()
+        }
+    }
+
+    /// An answer with a result.
+    pub(crate) fn answer(id: &str, result: Raw) -> Self {
+        Self::answered(id, "result", result)
+    }
+
+    /// An answer with an error. The text is the gateway's own and holds no content.
+    pub(crate) fn refusal(id: &str, code: i32, message: &str) -> Self {
+        Self::answered(id, "error", raw(&json!({"code": code, "message": message})))
+    }
+
+    /// An answer with an error and what a program may want to know of it.
+    pub(crate) fn refusal_with(id: &str, code: i32, message: &str, data: &impl Serialize) -> Self {
+        let data = serde_json::to_value(data).unwrap_or(Value::Null);
+        let error = json!({"code": code, "message": message, "data": data});
+        Self::answered(id, "error", raw(&error))
+    }
+
+    fn answered(id: &str, member: &str, value: Raw) -> Self {
+        let id_raw = RawValue::from_string(id.to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned());
+        let members = Object::default().with("jsonrpc", VERSION).with("id", id_raw);
+        Self {
+            members: members.with(member, value),
+            method: String::new(),
+            id: id.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sort(text: &str) -> &'static str {
+        match Message::read(text) {
+            Ok(Message::Request(_)) => "request",
+            Ok(Message::Notification(_)) => "notification",
+            Ok(Message::Response(_)) => "response",
+            Err(BadMessage::NotJson) => "not json",
+            Err(BadMessage::NotRpc) => "not rpc",
+        }
+    }
+
+    #[test]
+    fn messages_are_told_apart() {
+        for (text, expected) in [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "request"),
+            (
+                r#"{"jsonrpc":"2.0","id":"a","method":"ping","params":{}}"#,
+                "request",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+                "notification",
+            ),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "response"),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}"#,
+                "response",
+            ),
+            (r#"{"jsonrpc":"2.0","error":{"code":1,"message":""}}"#, "response"),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "not rpc"),
+            (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, "not rpc"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, "not rpc"),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#, "not rpc"),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, "not rpc"),
+            (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, "not json"),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, "not rpc"),
+            ("{", "not json"),
+            ("", "not json"),
+        ] {
+            assert_eq!(sort(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn unknown_members_pass_and_a_message_is_one_line() {
+        let text = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"x-trace\":{\"a\":1e0},\n\"params\":{\"b\":\n2}}";
+        let Ok(Message::Request(envelope)) = Message::read(text) else {
+            panic!("a request");
+        };
+        let line = envelope.with_id("7").to_line();
+        assert!(!line.contains('\n'));
+        assert_eq!(
+            line,
+            "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\",\"x-trace\":{\"a\":1e0},\"params\":{\"b\": 2}}"
+        );
+    }
+}

@@ -1,0 +1,186 @@
+//! The gateway between an MCP client and its servers.
+//!
+//! Messages are forwarded as they are, and only what a rule needs is looked into, so that nothing is lost on the way.
+//! Everything that carries content passes the engine on its way out (`authorize`) and on its way in (`deliver`): the
+//! same two calls as on every other wire. Each session has conversations of its own with the servers, as if its client
+//! had started them itself, so that no session's data reaches another through a server's memory of who asked.
+
+mod downstream;
+mod era;
+mod message;
+mod names;
+mod object;
+mod outlet;
+mod own;
+mod pins;
+mod present;
+mod routing;
+mod session;
+mod strict;
+mod upstream;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tidegate_core::Ident;
+use tidegate_engine::{Caller, Engine, OpenRequest, OpenSessionError};
+
+pub(crate) use downstream::http;
+pub use pins::{Definition, Pin, Pins, Standing};
+pub use upstream::{Reach, Upstream};
+
+use session::Session;
+use upstream::Bounds;
+
+/// What becomes of a tool in a list while the session's state closes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClosedTools {
+    /// It stays, marked as closed.
+    Mark,
+    /// It is left out.
+    Hide,
+}
+
+/// How the gateway behaves towards clients and servers.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What becomes of closed tools.
+    pub closed_tools: ClosedTools,
+    /// The largest message either way, in bytes.
+    pub message_bytes: usize,
+    /// How long a server may take to start and greet.
+    pub start_timeout: Duration,
+    /// How long a call may go without a sign of life.
+    pub call_timeout: Duration,
+    /// The most sessions over HTTP at once.
+    pub sessions: usize,
+}
+
+impl Options {
+    /// What serves when nothing is configured.
+    pub const STANDARD: Self = Self {
+        closed_tools: ClosedTools::Mark,
+        message_bytes: 16 << 20,
+        start_timeout: Duration::from_secs(30),
+        call_timeout: Duration::from_secs(300),
+        sessions: 256,
+    };
+}
+
+/// A session that nobody used for this long is closed; its label stays.
+const IDLE: Duration = Duration::from_secs(30 * 60);
+
+/// The MCP gateway.
+pub struct Mcp {
+    engine: Arc<Engine>,
+    servers: Vec<Upstream>,
+    pins: Pins,
+    options: Options,
+    open: Mutex<HashMap<Ident, Arc<Session>>>,
+}
+
+/// Why a session over MCP could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenMcpError {
+    /// The engine did not open it.
+    #[error(transparent)]
+    Open(#[from] OpenSessionError),
+    /// There are as many as there may be.
+    #[error("too many sessions are open; close one or try again later")]
+    TooMany,
+}
+
+impl Mcp {
+    /// A gateway to these servers.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>, servers: Vec<Upstream>, pins: Pins, options: Options) -> Arc<Self> {
+        let surfaces: Vec<_> = servers
+            .iter()
+            .flat_map(|server| names::Surface::ALL.map(|surface| names::surface(server, surface)))
+            .flatten()
+            .collect();
+        engine.discover(&surfaces);
+        Arc::new(Self {
+            engine,
+            servers,
+            pins,
+            options,
+            open: Mutex::new(HashMap::new()),
+        })
+    }
+
+    /// Speaks with a client on this process's standard streams until it leaves. One process is one session, a new one
+    /// unless it is told which to go on with.
+    ///
+    /// # Errors
+    /// When the session cannot be opened.
+    pub async fn serve_stdio(
+        self: Arc<Self>,
+        caller: Caller,
+        session: Option<Ident>,
+    ) -> Result<(), OpenMcpError> {
+        let session = self.session(&caller, session).await?;
+        downstream::stdio::serve(&session, tokio::io::stdin(), tokio::io::stdout()).await;
+        self.close(&session.id);
+        Ok(())
+    }
+
+    /// Opens a session, or goes on with one of the caller's own.
+    pub(crate) async fn session(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: Option<Ident>,
+    ) -> Result<Arc<Session>, OpenMcpError> {
+        if let Some(open) = id.as_ref().and_then(|id| self.find(caller, id)) {
+            return Ok(open);
+        }
+        self.forget_idle();
+        if self.open().len() >= self.options.sessions {
+            return Err(OpenMcpError::TooMany);
+        }
+        let request = OpenRequest {
+            user: None,
+            agent: None,
+            id,
+        };
+        let opened = self.engine.open_session(caller, request).await?;
+        let session = Session::new(Arc::clone(self), caller.clone(), &opened);
+        self.open().insert(opened.id.clone(), Arc::clone(&session));
+        Ok(session)
+    }
+
+    /// A session that is open here, if it is this caller's.
+    pub(crate) fn find(&self, caller: &Caller, id: &Ident) -> Option<Arc<Session>> {
+        let session = self.open().get(id).cloned()?;
+        let same = session.caller.principal == caller.principal
+            && session.caller.agent == caller.agent
+            && session.caller.role == caller.role;
+        same.then(|| {
+            session.touch();
+            session
+        })
+    }
+
+    /// Ends a session's conversations. Its label stays.
+    pub(crate) fn close(&self, id: &Ident) {
+        self.open().remove(id);
+    }
+
+    fn forget_idle(&self) {
+        let now = Instant::now();
+        self.open().retain(|_, session| !session.is_idle(now, IDLE));
+    }
+
+    const fn bounds(&self) -> Bounds {
+        Bounds {
+            message_bytes: self.options.message_bytes,
+            start_timeout: self.options.start_timeout,
+            call_timeout: self.options.call_timeout,
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<Ident, Arc<Session>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,205 @@
+//! The ways to a client: one for each request under way, and one for everything else.
+//!
+//! On standard streams they are all the same. Over HTTP each request has its own stream, and what belongs to a request
+//! must go there; what belongs to none goes to the stream that the client keeps open, or waits for it.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::message::Envelope;
+
+/// How long a client that does not read is waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The most messages kept for a client that has no stream open.
+const MOST_KEPT: usize = 64;
+
+/// Something on its way to a client.
+#[derive(Debug)]
+pub(crate) enum Outgoing {
+    /// A message before the answer, or unasked.
+    Message(String),
+    /// The answer: nothing follows on this way.
+    Answer(String),
+}
+
+impl Outgoing {
+    /// The message as one line.
+    pub(crate) fn into_line(self) -> String {
+        match self {
+            Self::Message(line) | Self::Answer(line) => line,
+        }
+    }
+}
+
+/// One way to a client.
+#[derive(Clone, Debug)]
+pub(crate) struct Outlet(mpsc::Sender<Outgoing>);
+
+impl Outlet {
+    /// A way and its far end.
+    pub(crate) fn new() -> (Self, mpsc::Receiver<Outgoing>) {
+        let (sender, receiver) = mpsc::channel(32);
+        (Self(sender), receiver)
+    }
+
+    /// Sends a message; false when nobody takes it.
+    pub(crate) async fn send(&self, message: &Envelope) -> bool {
+        self.put(Outgoing::Message(message.to_line())).await
+    }
+
+    /// Sends the answer; false when nobody takes it.
+    pub(crate) async fn answer(&self, answer: &Envelope) -> bool {
+        self.put(Outgoing::Answer(answer.to_line())).await
+    }
+
+    async fn put(&self, outgoing: Outgoing) -> bool {
+        self.0.send_timeout(outgoing, PATIENCE).await.is_ok()
+    }
+
+    /// Waits until nobody takes anything any more.
+    pub(crate) async fn closed(&self) {
+        self.0.closed().await;
+    }
+
+    fn is_open(&self) -> bool {
+        !self.0.is_closed()
+    }
+}
+
+/// A request of a client that is under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Active {
+    /// Its id as the client wrote it.
+    pub(crate) id: String,
+    /// Its progress token as the client wrote it.
+    pub(crate) token: Option<String>,
+    /// The way for what belongs to it.
+    pub(crate) outlet: Outlet,
+    /// Where it was sent: the server, and the id it went under.
+    pub(crate) sent: Option<(usize, u64)>,
+    /// What it calls.
+    pub(crate) subject: Option<tidegate_core::Name>,
+}
+
+/// Every way to one client.
+#[derive(Default)]
+pub(crate) struct Ways(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    general: Option<Outlet>,
+    kept: VecDeque<Envelope>,
+    active: Vec<(u64, Active)>,
+    next: u64,
+}
+
+impl Ways {
+    /// Opens the way for what belongs to no request; what waited for one goes first.
+    pub(crate) fn open_general(&self, outlet: Outlet) -> Vec<Envelope> {
+        let mut state = self.state();
+        state.general = Some(outlet);
+        state.kept.drain(..).collect()
+    }
+
+    /// Closes the way for what belongs to no request.
+    pub(crate) fn close_general(&self) {
+        self.state().general = None;
+    }
+
+    /// A request begins. `None` when its id is in use.
+    pub(crate) fn begin(&self, active: Active) -> Option<u64> {
+        let mut state = self.state();
+        if state.active.iter().any(|(_, other)| other.id == active.id) {
+            return None;
+        }
+        state.next += 1;
+        let key = state.next;
+        state.active.push((key, active));
+        Some(key)
+    }
+
+    /// A request ends.
+    pub(crate) fn end(&self, key: u64) {
+        self.state().active.retain(|(other, _)| *other != key);
+    }
+
+    /// A request was sent on to a server.
+    pub(crate) fn sent(&self, key: u64, server: usize, id: u64) {
+        if let Some((_, active)) = self.state().active.iter_mut().find(|(other, _)| *other == key) {
+            active.sent = Some((server, id));
+        }
+    }
+
+    /// What a request calls.
+    pub(crate) fn calls(&self, key: u64, subject: &tidegate_core::Name) {
+        if let Some((_, active)) = self.state().active.iter_mut().find(|(other, _)| *other == key) {
+            active.subject = Some(subject.clone());
+        }
+    }
+
+    /// How many requests are under way.
+    pub(crate) fn under_way(&self) -> usize {
+        self.state().active.len()
+    }
+
+    /// The request with this id.
+    pub(crate) fn with_id(&self, id: &str) -> Option<Active> {
+        self.find(|active| active.id == id)
+    }
+
+    /// The request with this progress token.
+    pub(crate) fn with_token(&self, token: &str) -> Option<Active> {
+        self.find(|active| active.token.as_deref() == Some(token))
+    }
+
+    /// The request that a server's message belongs to: the one it came with, or the only one that the server has.
+    pub(crate) fn of_server(&self, server: usize, related: Option<u64>) -> Option<Active> {
+        if let Some(id) = related {
+            return self.find(|active| active.sent == Some((server, id)));
+        }
+        let state = self.state();
+        let mut at_server = state
+            .active
+            .iter()
+            .filter(|(_, active)| active.sent.is_some_and(|(at, _)| at == server));
+        let (_, only) = at_server.next()?;
+        at_server.next().is_none().then(|| only.clone())
+    }
+
+    fn find(&self, is: impl Fn(&Active) -> bool) -> Option<Active> {
+        let state = self.state();
+        let found = state.active.iter().find(|(_, active)| is(active));
+        found.map(|(_, active)| active.clone())
+    }
+
+    /// Sends something that belongs to no request.
+    pub(crate) async fn send_general(&self, message: Envelope) -> bool {
+        let way = {
+            let mut state = self.state();
+            let general = state.general.clone().filter(Outlet::is_open);
+            let newest = state.active.last().map(|(_, active)| active.outlet.clone());
+            let way = general.or_else(|| newest.filter(Outlet::is_open));
+            if way.is_none() && state.kept.len() < MOST_KEPT {
+                state.kept.push_back(message.clone());
+            }
+            way
+        };
+        match way {
+            Some(way) => way.send(&message).await,
+            None => false,
+        }
+    }
+
+    /// Whether a way for what belongs to no request is open.
+    pub(crate) fn has_general(&self) -> bool {
+        self.state().general.as_ref().is_some_and(Outlet::is_open)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

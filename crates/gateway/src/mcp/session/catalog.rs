@@ -1,0 +1,53 @@
+//! What a server offers, as it last said.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::mcp::object::Object;
+use crate::mcp::pins::Standing;
+
+/// The most addresses of one server that are remembered.
+const MOST_ADDRESSES: usize = 20_000;
+
+/// What one server offers.
+#[derive(Default)]
+pub(super) struct Catalog {
+    /// How each tool stands, once the tools were listed.
+    pub(super) tools: Option<HashMap<String, Standing>>,
+    addresses: HashSet<String>,
+    templates: Vec<String>,
+}
+
+impl Catalog {
+    /// Remembers the resources that were listed.
+    pub(super) fn resources(&mut self, listed: &[Object]) {
+        for resource in listed {
+            self.address(resource.text("uri"));
+        }
+    }
+
+    /// Remembers an address that the server spoke of.
+    pub(super) fn address(&mut self, address: Option<String>) {
+        if self.addresses.len() < MOST_ADDRESSES {
+            self.addresses.extend(address);
+        }
+    }
+
+    /// Remembers the templates that were listed: the part of each before its first variable.
+    pub(super) fn templates(&mut self, listed: &[Object]) {
+        let fixed = |template: &Object| {
+            let text = template.text("uriTemplate")?;
+            text.split('{').next().map(str::to_owned)
+        };
+        self.templates = listed.iter().filter_map(fixed).take(MOST_ADDRESSES).collect();
+    }
+
+    /// How well the server fits an address: an address it listed before any template, a longer template before a
+    /// shorter one.
+    pub(super) fn fits(&self, address: &str) -> Option<usize> {
+        if self.addresses.contains(address) {
+            return Some(usize::MAX);
+        }
+        let fitting = self.templates.iter().filter(|fixed| address.starts_with(*fixed));
+        fitting.map(String::len).max()
+    }
+}

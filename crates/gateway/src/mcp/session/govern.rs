@@ -1,0 +1,256 @@
+//! The one way to a server and back: decided before anything is sent, let in before anything is shown.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use tidegate_core::{Decision, Name};
+use tidegate_engine::Payload;
+
+use super::stopped::Stopped;
+use super::{Session, locked};
+use crate::mcp::era::Era;
+use crate::mcp::message::Envelope;
+use crate::mcp::names::{self, Surface};
+use crate::mcp::object::{Object, Raw, raw};
+use crate::mcp::outlet::Outlet;
+use crate::mcp::pins::Standing;
+use crate::mcp::strict;
+
+/// The most tasks of one session whose tool is remembered.
+const MOST_TASKS: usize = 10_000;
+
+/// A request on its way.
+pub(super) struct Errand {
+    /// The request under way that it belongs to.
+    pub(super) key: u64,
+    /// The way for what belongs to it.
+    pub(super) outlet: Outlet,
+    /// The server it goes to.
+    pub(super) server: usize,
+    /// The tool or surface that the rules know it by.
+    pub(super) subject: Name,
+}
+
+impl Session {
+    /// Calls a tool.
+    pub(super) async fn call_tool(
+        &self,
+        key: u64,
+        outlet: &Outlet,
+        request: Envelope,
+    ) -> Result<Envelope, Stopped> {
+        let mut params = request.params();
+        let name = params.text("name").unwrap_or_default();
+        let unknown = || {
+            let name = Name::parse(&name).map_or_else(|_| String::new(), |name| format!(" \"{name}\""));
+            let reason = format!("tool{name} blocked: no server has a tool of that name");
+            Stopped::by(
+                "unknown-tool",
+                reason,
+                "look at tools/list for the tools there are",
+            )
+        };
+        let (server, own) = names::resolve(&self.hub.servers, &name).ok_or_else(unknown)?;
+        let subject = names::shown(&self.hub.servers, server, own).ok_or_else(unknown)?;
+        match self.standing(server, own).await? {
+            Some(Standing::Trusted) => {}
+            Some(Standing::Held) => return Err(held(&subject)),
+            None => return Err(unknown()),
+        }
+        let payload = content_of(&params)?;
+        params.set("name", raw(&own));
+        let errand = Errand {
+            key,
+            outlet: outlet.clone(),
+            server,
+            subject,
+        };
+        self.exchange(&errand, payload, request.with_params(&params))
+            .await
+    }
+
+    /// How a tool stands, after its server was asked for its tools at least once.
+    async fn standing(&self, server: usize, own: &str) -> Result<Option<Standing>, Stopped> {
+        let known = |session: &Self| {
+            let catalog = session.catalog(server)?;
+            catalog.tools.as_ref().map(|tools| tools.get(own).copied())
+        };
+        if let Some(standing) = known(self) {
+            return Ok(standing);
+        }
+        self.tools_of(server).await?;
+        Ok(known(self).flatten())
+    }
+
+    /// Sends a request to a server if the rules let it, and lets the answer in.
+    pub(super) async fn exchange(
+        &self,
+        errand: &Errand,
+        content: Value,
+        request: Envelope,
+    ) -> Result<Envelope, Stopped> {
+        let Errand {
+            key, server, subject, ..
+        } = errand;
+        self.ways.calls(*key, subject);
+        let authorized = self
+            .hub
+            .engine
+            .authorize(&self.caller, &self.id, subject, &Payload::new(content))
+            .await?;
+        let permit = match authorized.decision {
+            Decision::Allow(permit) => permit,
+            Decision::Deny(refusal) | Decision::Hold(refusal) => return Err((&refusal).into()),
+        };
+        let failed = |why| Stopped::at_server(self.name_of(*server), &why);
+        let connection = self.connection(*server).await.map_err(failed)?;
+        let sent = |id| self.ways.sent(*key, *server, id);
+        let answer = connection.forward(permit.clear(request), sent).await;
+        self.let_in(errand, answer.map_err(failed)?).await
+    }
+
+    /// Lets an answer in: what is given back is what the client may see.
+    async fn let_in(&self, errand: &Errand, answer: Envelope) -> Result<Envelope, Stopped> {
+        let Errand {
+            server,
+            subject,
+            outlet,
+            ..
+        } = errand;
+        if let Some(error) = answer.error() {
+            let seen = self.admit(subject, error, Some(outlet)).await?;
+            return Ok(match seen {
+                Some(changed) => answer.with_error(changed),
+                None => answer,
+            });
+        }
+        let Some(result) = answer.result() else {
+            return Ok(answer);
+        };
+        self.remember_task(*server, subject, result);
+        let seen = self.admit(subject, result, Some(outlet)).await?;
+        Ok(match seen {
+            Some(changed) => answer.with_result(changed),
+            None => answer,
+        })
+    }
+
+    /// Lets content in that a tool or surface gave. What comes back stands in its place; `None` when it may be seen as
+    /// it is.
+    pub(super) async fn admit(
+        &self,
+        subject: &Name,
+        content: &RawValue,
+        outlet: Option<&Outlet>,
+    ) -> Result<Option<Raw>, Stopped> {
+        let value = strict::read(content)?;
+        if value.as_object().is_some_and(Map::is_empty) {
+            // Says that it is done, and nothing else.
+            return Ok(None);
+        }
+        let delivered = self
+            .hub
+            .engine
+            .deliver(&self.caller, &self.id, subject, Payload::new(value.clone()))
+            .await?;
+        self.tell_label(&delivered.session, outlet).await;
+        let seen = delivered.content.ok_or_else(withheld)?.into_exposed();
+        Ok((seen != value).then(|| raw(&seen)))
+    }
+
+    /// Tells the client that its tools are others now, if the label rose above what it was last told.
+    pub(super) async fn tell_label(&self, session: &Arc<tidegate_store::Session>, outlet: Option<&Outlet>) {
+        let label = session.context.label().class();
+        let news = {
+            let mut told = locked(&self.told);
+            std::mem::replace(&mut *told, label) != label
+        };
+        if !news {
+            return;
+        }
+        let changed = Envelope::notification("notifications/tools/list_changed", None);
+        let greeted = locked(&self.hello).era == Era::Greeted;
+        match outlet.filter(|_| greeted && !self.ways.has_general()) {
+            Some(outlet) => {
+                outlet.send(&changed).await;
+            }
+            None => {
+                self.ways.send_general(changed).await;
+            }
+        }
+    }
+
+    /// Which tool a task belongs to, so that its result counts as that tool's.
+    fn remember_task(&self, server: usize, subject: &Name, result: &RawValue) {
+        let task = Object::read(result).and_then(|result| {
+            let inner = result.object("task");
+            inner.unwrap_or(result).text("taskId")
+        });
+        let mut tasks = locked(&self.tasks);
+        if let Some(task) = task.filter(|task| task.len() <= 512 && tasks.len() < MOST_TASKS) {
+            tasks.entry(task).or_insert_with(|| (server, subject.clone()));
+        }
+    }
+
+    /// The server and tool behind a task.
+    pub(super) fn task(&self, id: &str) -> Option<(usize, Name)> {
+        locked(&self.tasks).get(id).cloned()
+    }
+
+    /// A surface of a server, as the rules know it.
+    pub(super) fn surface(&self, server: usize, surface: Surface) -> Result<Name, Stopped> {
+        let named = self
+            .hub
+            .servers
+            .get(server)
+            .and_then(|server| names::surface(server, surface));
+        named.ok_or_else(|| {
+            Stopped::by(
+                "unknown-server",
+                "there is no such server",
+                "look at what is listed",
+            )
+        })
+    }
+
+    /// What a server is called.
+    pub(super) fn name_of(&self, server: usize) -> &str {
+        self.hub
+            .servers
+            .get(server)
+            .map_or("unknown", |server| server.name.as_str())
+    }
+}
+
+fn held(subject: &Name) -> Stopped {
+    let reason = format!("tool \"{subject}\" blocked: its definition changed after it was first seen");
+    let remedy = "a person must look at the new definition and approve it with `tidegate pins approve`";
+    Stopped::by("definition-changed", reason, remedy)
+}
+
+fn withheld() -> Stopped {
+    let reason = "the answer is withheld: it gives orders to whoever reads it, and the session is halted";
+    Stopped::by(
+        "content-withheld",
+        reason,
+        "a person must look at it and decide how to go on",
+    )
+}
+
+/// What a request carries: its arguments, and whatever else it says beside its name.
+pub(super) fn content_of(params: &Object) -> Result<Value, Stopped> {
+    let mut content = Map::new();
+    for (name, value) in params.members() {
+        if !matches!(name, "name" | "_meta" | "task" | "uri") {
+            content.insert(name.to_owned(), strict::read(value)?);
+        }
+    }
+    if content.len() <= 1 {
+        let arguments = content.remove("arguments");
+        if content.is_empty() {
+            return Ok(arguments.unwrap_or_default());
+        }
+    }
+    Ok(Value::Object(content))
+}

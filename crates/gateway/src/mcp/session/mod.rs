@@ -1,0 +1,130 @@
+//! One client's session: who it is, its conversations with the servers, and its requests under way.
+
+mod catalog;
+mod dispatch;
+mod govern;
+mod lists;
+mod stopped;
+mod upward;
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use tidegate_core::{Class, Ident, Name};
+use tidegate_engine::Caller;
+
+use super::Mcp;
+use super::era::{self, Era};
+use super::object::Object;
+use super::outlet::Ways;
+use super::upstream::{Connection, Hello, Link, Read, UpstreamError};
+use catalog::Catalog;
+pub(crate) use stopped::Stopped;
+use tokio::sync::{Semaphore, mpsc};
+
+/// The most requests of one client that are under way at once.
+const MOST_UNDER_WAY: usize = 128;
+
+/// A client's session.
+pub(crate) struct Session {
+    /// The gateway's own handle.
+    pub(crate) id: Ident,
+    /// Whose it is.
+    pub(crate) caller: Caller,
+    /// The ways to the client.
+    pub(crate) ways: Ways,
+    hub: Arc<Mcp>,
+    links: Vec<Server>,
+    hello: Mutex<Hello>,
+    /// What servers asked of the client, and who waits for the answer.
+    asked: Mutex<HashMap<u64, upward::Question>>,
+    next_question: AtomicU64,
+    /// Places for questions of servers.
+    questions: Arc<Semaphore>,
+    /// The server and the tool behind each task.
+    tasks: Mutex<HashMap<String, (usize, Name)>>,
+    /// The label that the client was last told of.
+    told: Mutex<Class>,
+    used: Mutex<Instant>,
+    me: Weak<Self>,
+}
+
+/// A server as this session knows it.
+pub(super) struct Server {
+    link: Link,
+    catalog: Mutex<Catalog>,
+}
+
+impl Session {
+    pub(super) fn new(hub: Arc<Mcp>, caller: Caller, opened: &tidegate_store::Session) -> Arc<Self> {
+        let bounds = hub.bounds();
+        let link = |server: &super::Upstream| Server {
+            link: Link::to(server.clone(), bounds),
+            catalog: Mutex::default(),
+        };
+        let links = hub.servers.iter().map(link).collect();
+        let session = Arc::new_cyclic(|me| Self {
+            id: opened.id.clone(),
+            caller,
+            ways: Ways::default(),
+            hub,
+            links,
+            hello: Mutex::new(Hello {
+                era: Era::Greeted,
+                greeting: era::greeting_of(&Object::default()),
+            }),
+            asked: Mutex::default(),
+            next_question: AtomicU64::new(1),
+            questions: Arc::new(Semaphore::new(upward::MOST_QUESTIONS)),
+            tasks: Mutex::default(),
+            told: Mutex::new(opened.context.label().class()),
+            used: Mutex::new(Instant::now()),
+            me: me.clone(),
+        });
+        tokio::spawn(upward::tell_of_rises(Arc::downgrade(&session)));
+        session
+    }
+
+    /// The engine that decides.
+    pub(super) fn engine(&self) -> &tidegate_engine::Engine {
+        &self.hub.engine
+    }
+
+    /// The largest message.
+    pub(super) fn message_bytes(&self) -> usize {
+        self.hub.options.message_bytes
+    }
+
+    /// The session was used just now.
+    pub(super) fn touch(&self) {
+        *locked(&self.used) = Instant::now();
+    }
+
+    /// Whether nobody used the session for a while.
+    pub(super) fn is_idle(&self, now: Instant, after: Duration) -> bool {
+        let unused = now.saturating_duration_since(*locked(&self.used));
+        unused > after && self.ways.under_way() == 0 && !self.ways.has_general()
+    }
+
+    /// The conversation with a server, begun where it is not under way.
+    async fn connection(&self, server: usize) -> Result<Arc<Connection>, UpstreamError> {
+        let entry = self.links.get(server).ok_or(UpstreamError::Gone)?;
+        let hello = locked(&self.hello).clone();
+        let me = self.me.clone();
+        let listen = |connection: Arc<Connection>, incoming: mpsc::Receiver<Read>| {
+            let connection = Arc::downgrade(&connection);
+            tokio::spawn(upward::listen(me, server, connection, incoming));
+        };
+        entry.link.connection(&hello, listen).await
+    }
+
+    fn catalog(&self, server: usize) -> Option<MutexGuard<'_, Catalog>> {
+        self.links.get(server).map(|entry| locked(&entry.catalog))
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,152 @@
+//! What a client is told when something did not pass: rule, reason, remedy, and whether to try again.
+//!
+//! For a tool call that is a tool's result marked as an error, which an agent reads and acts on; for everything else it
+//! is an error with the same facts beside it. It is never silence.
+
+use serde_json::{Value, json};
+use tidegate_core::Refusal;
+use tidegate_engine::{AccessError, DeliverError};
+
+use crate::mcp::message::{Envelope, code};
+use crate::mcp::object::raw;
+use crate::mcp::strict::Unreadable;
+use crate::mcp::upstream::UpstreamError;
+
+/// Something that did not pass.
+#[derive(Debug)]
+pub(crate) struct Stopped {
+    rule: &'static str,
+    reason: String,
+    remedy: String,
+    retryable: bool,
+    code: i32,
+}
+
+/// The rule of what was not stopped but taken back.
+const TAKEN_BACK: &str = "taken-back";
+
+impl Stopped {
+    /// The client took the request back, so it wants no answer.
+    pub(super) fn taken_back() -> Self {
+        Self::by(TAKEN_BACK, "the request was taken back", "nothing is to be done")
+    }
+
+    /// Whether the client wants no answer.
+    pub(super) fn is_taken_back(&self) -> bool {
+        self.rule == TAKEN_BACK
+    }
+
+    /// By a rule of the gateway's own wire.
+    pub(super) fn by(rule: &'static str, reason: impl Into<String>, remedy: &str) -> Self {
+        Self {
+            rule,
+            reason: reason.into(),
+            remedy: remedy.to_owned(),
+            retryable: false,
+            code: code::BLOCKED,
+        }
+    }
+
+    /// With another code, for what is an error in the protocol's own words.
+    #[must_use]
+    pub(super) const fn coded(mut self, code: i32) -> Self {
+        self.code = code;
+        self
+    }
+
+    /// A server that gave no answer.
+    pub(super) fn at_server(server: &str, why: &UpstreamError) -> Self {
+        if *why == UpstreamError::TakenBack {
+            return Self::taken_back();
+        }
+        Self {
+            rule: "server-unavailable",
+            reason: format!("the server \"{server}\" gave no answer: {why}"),
+            remedy: "try again later, or go on without this server; the other servers are not affected"
+                .into(),
+            retryable: true,
+            code: code::UPSTREAM,
+        }
+    }
+
+    fn facts(&self) -> Value {
+        json!({
+            "blocked": true,
+            "rule": self.rule,
+            "reason": self.reason,
+            "remedy": self.remedy,
+            "retryable": self.retryable,
+        })
+    }
+
+    /// As the result of a tool call.
+    pub(super) fn as_result(&self, id: &str) -> Envelope {
+        let again = if self.retryable {
+            "It may pass later."
+        } else {
+            "The same call will not pass in this session."
+        };
+        let text = format!("{}\nRemedy: {}\n{again}", self.reason, self.remedy);
+        let result = json!({
+            "content": [{"type": "text", "text": text}],
+            "structuredContent": self.facts(),
+            "isError": true,
+        });
+        Envelope::answer(id, raw(&result))
+    }
+
+    /// As an error.
+    pub(super) fn as_error(&self, id: &str) -> Envelope {
+        Envelope::refusal_with(id, self.code, &self.reason, &self.facts())
+    }
+}
+
+impl From<&Refusal> for Stopped {
+    fn from(refusal: &Refusal) -> Self {
+        Self {
+            rule: refusal.rule().as_str(),
+            reason: refusal.reason(),
+            remedy: refusal.remedy().to_owned(),
+            retryable: refusal.retryable(),
+            code: code::BLOCKED,
+        }
+    }
+}
+
+impl From<AccessError> for Stopped {
+    fn from(error: AccessError) -> Self {
+        Self {
+            retryable: matches!(error, AccessError::Store(_) | AccessError::Record(_)),
+            ..Self::by(
+                "no-decision",
+                format!("no decision can be made, so nothing passes: {error}"),
+                "try again later; if it stays so, ask whoever runs the gateway",
+            )
+        }
+    }
+}
+
+impl From<DeliverError> for Stopped {
+    fn from(error: DeliverError) -> Self {
+        Self {
+            retryable: true,
+            ..Self::by(
+                "not-delivered",
+                format!(
+                    "the answer is withheld, because what it does to the session cannot be kept: {error}"
+                ),
+                "the call was made; look at its effect before you repeat it",
+            )
+        }
+    }
+}
+
+impl From<Unreadable> for Stopped {
+    fn from(error: Unreadable) -> Self {
+        Self::by(
+            "unreadable",
+            error.to_string(),
+            "name each member once and nest less deep",
+        )
+    }
+}

@@ -1,0 +1,412 @@
+//! What servers say unasked, and what they ask of the client.
+//!
+//! A server's messages are handled one after the other, so that what it said before an answer is with the client before
+//! that answer. What a server asks shows its words to a model or a person, so they are let in first; what comes back is
+//! sent out, so it is decided first.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tidegate_core::{Decision, Name};
+use tidegate_engine::Payload;
+use tokio::sync::{mpsc, oneshot};
+
+use super::stopped::Stopped;
+use super::{Session, locked};
+use crate::mcp::era::Era;
+use crate::mcp::message::{Envelope, Message, code};
+use crate::mcp::names::Surface;
+use crate::mcp::object::{Object, raw};
+use crate::mcp::outlet::{Active, Outlet};
+use crate::mcp::strict;
+use crate::mcp::upstream::{Connection, Incoming, Read, UpstreamError};
+
+/// How long a person or a model may take to answer a server.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(15 * 60);
+
+/// The most questions of servers that wait for the client.
+pub(super) const MOST_QUESTIONS: usize = 64;
+
+/// A question of a server that the client has not answered.
+pub(super) struct Question {
+    server: usize,
+    theirs: String,
+    answer: oneshot::Sender<Envelope>,
+}
+
+/// Listens to a server until it has nothing more to say.
+pub(super) async fn listen(
+    session: Weak<Session>,
+    server: usize,
+    connection: Weak<Connection>,
+    mut incoming: mpsc::Receiver<Read>,
+) {
+    let mut why = UpstreamError::Gone;
+    while let Some(read) = incoming.recv().await {
+        let (Some(session), Some(connection)) = (session.upgrade(), connection.upgrade()) else {
+            return;
+        };
+        let Incoming { message, related } = match read {
+            Ok(incoming) => incoming,
+            Err(error) => {
+                why = error;
+                break;
+            }
+        };
+        match message {
+            Message::Response(answer) => connection.answered(answer),
+            Message::Notification(told) => session.told_by(server, &connection, told, related).await,
+            Message::Request(question) => {
+                let Ok(place) = Arc::clone(&session.questions).try_acquire_owned() else {
+                    let _ = connection.tell(no_way().as_error(question.id())).await;
+                    continue;
+                };
+                tokio::spawn(async move {
+                    session.asked_by(server, connection, question, related).await;
+                    drop(place);
+                });
+            }
+        }
+    }
+    if let Some(connection) = connection.upgrade() {
+        connection.end(&why);
+    }
+}
+
+/// Tells the client when the label rises by what others bring into the session.
+pub(super) async fn tell_of_rises(session: Weak<Session>) {
+    let changes = match session.upgrade() {
+        Some(session) => session.hub.engine.watch(&session.caller, &session.id).await,
+        None => return,
+    };
+    let Ok(mut changes) = changes else { return };
+    while changes.changed().await.is_ok() {
+        let now = Arc::clone(&changes.borrow_and_update());
+        let Some(session) = session.upgrade() else { return };
+        session.tell_label(&now, None).await;
+    }
+}
+
+impl Session {
+    async fn told_by(&self, server: usize, connection: &Connection, told: Envelope, related: Option<u64>) {
+        let params = told.params();
+        match told.method() {
+            "notifications/progress" => {
+                let token = params.get("progressToken").map(|token| token.get().to_owned());
+                let active = token.and_then(|token| self.ways.with_token(&token));
+                let Some(active) = active else { return };
+                if let Some((at, id)) = active.sent
+                    && at == server
+                {
+                    connection.alive(id);
+                }
+                let subject = active.subject.clone();
+                self.pass_on(server, told, subject, Some(&active)).await;
+            }
+            "notifications/message" => {
+                let active = self.ways.of_server(server, related);
+                let subject = self.subject(server, Surface::Logging, active.as_ref());
+                self.pass_on(server, told, subject, active.as_ref()).await;
+            }
+            "notifications/tools/list_changed" => {
+                if let Some(mut catalog) = self.catalog(server) {
+                    catalog.tools = None;
+                }
+                self.ways.send_general(told).await;
+            }
+            "notifications/resources/updated" => {
+                if let Some(mut catalog) = self.catalog(server) {
+                    catalog.address(params.text("uri"));
+                }
+                self.ways.send_general(told).await;
+            }
+            "notifications/resources/list_changed" | "notifications/prompts/list_changed" => {
+                self.ways.send_general(told).await;
+            }
+            "notifications/cancelled" => self.take_back_question(server, told, &params).await,
+            "notifications/tasks/status" => {
+                let task = params.text("taskId").and_then(|id| self.task(&id));
+                let subject = task.map(|(_, subject)| subject);
+                self.pass_on(server, told, subject, None).await;
+            }
+            _ => {
+                let active = self.ways.of_server(server, related);
+                let subject = self.subject(server, Surface::Other, active.as_ref());
+                self.pass_on(server, told, subject, active.as_ref()).await;
+            }
+        }
+    }
+
+    /// Lets in what a server tells and passes it on. What cannot be let in is not passed on.
+    async fn pass_on(&self, server: usize, told: Envelope, subject: Option<Name>, active: Option<&Active>) {
+        let subject = subject.or_else(|| self.surface(server, Surface::Other).ok());
+        let (Some(subject), params) = (subject, told.params()) else {
+            return;
+        };
+        let is_bare_progress = told.method() == "notifications/progress" && params.get("message").is_none();
+        let mut told = told;
+        if !is_bare_progress {
+            let outlet = active.map(|active| &active.outlet);
+            match self.admit(&subject, &params.to_raw(), outlet).await {
+                Ok(None) => {}
+                Ok(Some(changed)) => match Object::read(&changed) {
+                    Some(changed) => told = told.with_params(&changed),
+                    None => return,
+                },
+                Err(_) => return,
+            }
+        }
+        match active {
+            Some(active) => {
+                active.outlet.send(&told).await;
+            }
+            None => {
+                self.ways.send_general(told).await;
+            }
+        }
+    }
+
+    /// What the rules know a server's words by: the surface where somebody declared it, else the tool that is
+    /// running and speaks through it, else the surface with its strict ends.
+    fn subject(&self, server: usize, surface: Surface, active: Option<&Active>) -> Option<Name> {
+        let surface = self.surface(server, surface).ok()?;
+        let declared = self.hub.engine.policy().control.find(surface.as_str()).is_some();
+        let running = active.and_then(|active| active.subject.clone());
+        if declared {
+            Some(surface)
+        } else {
+            running.or(Some(surface))
+        }
+    }
+
+    /// Brings a server's question to the client and the answer back.
+    async fn asked_by(
+        self: Arc<Self>,
+        server: usize,
+        connection: Arc<Connection>,
+        question: Envelope,
+        related: Option<u64>,
+    ) {
+        let theirs = question.id().to_owned();
+        let reply = if question.method() == "ping" {
+            Envelope::answer(&theirs, raw(&json!({})))
+        } else {
+            let running = self
+                .ways
+                .of_server(server, related)
+                .and_then(|active| active.sent);
+            let brought = tokio::select! {
+                brought = self.bring(server, question, related) => brought,
+                () = keep_alive(&connection, running) => Err(no_way()),
+            };
+            match brought {
+                Ok(answer) => answer.with_id(&theirs),
+                Err(stopped) => stopped.as_error(&theirs),
+            }
+        };
+        let _ = connection.tell(reply).await;
+    }
+
+    async fn bring(
+        &self,
+        server: usize,
+        question: Envelope,
+        related: Option<u64>,
+    ) -> Result<Envelope, Stopped> {
+        let surface = match question.method() {
+            "sampling/createMessage" => Surface::Sampling,
+            "elicitation/create" => Surface::Elicitation,
+            "roots/list" => Surface::Roots,
+            _ => Surface::Other,
+        };
+        let active = self.ways.of_server(server, related);
+        let subject = self.subject(server, surface, active.as_ref());
+        let subject = subject.ok_or_else(no_way)?;
+        let mut question = question;
+        let outlet = active.as_ref().map(|active| &active.outlet);
+        let params = question.params();
+        if surface != Surface::Roots
+            && let Some(changed) = self.admit(&subject, &params.to_raw(), outlet).await?
+        {
+            let changed = Object::read(&changed).ok_or_else(no_way)?;
+            question = question.with_params(&changed);
+        }
+        let answer = self.put(server, question, outlet).await?;
+        let content = answer.result().or_else(|| answer.error());
+        let content = content.map(strict::read).transpose()?.unwrap_or_default();
+        let authorized = self
+            .hub
+            .engine
+            .authorize(&self.caller, &self.id, &subject, &Payload::new(content))
+            .await?;
+        match authorized.decision {
+            Decision::Allow(permit) => Ok(permit.clear(answer).into_inner()),
+            Decision::Deny(refusal) | Decision::Hold(refusal) => Err((&refusal).into()),
+        }
+    }
+
+    /// Asks the client and waits.
+    async fn put(
+        &self,
+        server: usize,
+        question: Envelope,
+        outlet: Option<&Outlet>,
+    ) -> Result<Envelope, Stopped> {
+        let id = self.next_question.fetch_add(1, Ordering::Relaxed);
+        let (answer, answered) = oneshot::channel();
+        let waiting = Question {
+            server,
+            theirs: question.id().to_owned(),
+            answer,
+        };
+        {
+            let mut asked = locked(&self.asked);
+            if locked(&self.hello).era == Era::Stateless {
+                return Err(no_way());
+            }
+            asked.insert(id, waiting);
+        }
+        let waiting = Asked(self, id);
+        let question = question.with_id(&id.to_string());
+        let sent = match outlet {
+            Some(outlet) => outlet.send(&question).await,
+            None => self.ways.send_general(question).await,
+        };
+        if !sent {
+            return Err(no_way());
+        }
+        let answer = tokio::time::timeout(ANSWER_PATIENCE, answered).await;
+        drop(waiting);
+        answer.ok().and_then(Result::ok).ok_or_else(no_way)
+    }
+
+    /// The client answered a question.
+    pub(crate) fn answered(&self, answer: Envelope) {
+        self.touch();
+        let Ok(id) = answer.id().parse::<u64>() else {
+            return;
+        };
+        if let Some(question) = locked(&self.asked).remove(&id) {
+            let _ = question.answer.send(answer);
+        }
+    }
+
+    /// A server no longer wants an answer.
+    async fn take_back_question(&self, server: usize, told: Envelope, params: &Object) {
+        let theirs = params.get("requestId").map(|id| id.get().to_owned());
+        let ours = {
+            let mut asked = locked(&self.asked);
+            let is =
+                |question: &Question| question.server == server && Some(&question.theirs) == theirs.as_ref();
+            let ours = asked.iter().find(|(_, question)| is(question)).map(|(id, _)| *id);
+            ours.inspect(|id| drop(asked.remove(id)))
+        };
+        if let Some(ours) = ours {
+            let mut params = params.clone();
+            params.set("requestId", raw(&ours));
+            self.ways.send_general(told.with_params(&params)).await;
+        }
+    }
+
+    /// What a client tells.
+    pub(crate) async fn told(&self, told: Envelope) {
+        self.touch();
+        match told.method() {
+            "notifications/initialized" => {}
+            "notifications/cancelled" => self.take_back(told).await,
+            _ => {
+                for entry in &self.links {
+                    if let Some(connection) = entry.link.current().await {
+                        self.tell_server(entry, &connection, &told).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Words of a client to a server are content as well: progress of a model, a task's state.
+    async fn tell_server(&self, entry: &super::Server, connection: &Connection, told: &Envelope) {
+        let surface = match told.method() {
+            "notifications/roots/list_changed" => None,
+            _ => crate::mcp::names::surface(&entry.link.server, Surface::Other),
+        };
+        if let Some(surface) = surface {
+            let Ok(content) = strict::read(&told.params().to_raw()) else {
+                return;
+            };
+            let payload = Payload::new(content);
+            let authorized = self
+                .hub
+                .engine
+                .authorize(&self.caller, &self.id, &surface, &payload)
+                .await;
+            if !authorized.is_ok_and(|authorized| matches!(authorized.decision, Decision::Allow(_))) {
+                return;
+            }
+        }
+        let _ = connection.tell(told.clone()).await;
+    }
+
+    /// The client takes a request back.
+    async fn take_back(&self, told: Envelope) {
+        let mut params = told.params();
+        let id = params.get("requestId").map(|id| id.get().to_owned());
+        let active = id.and_then(|id| self.ways.with_id(&id));
+        let Some((server, sent)) = active.and_then(|active| active.sent) else {
+            return;
+        };
+        let Some(entry) = self.links.get(server) else {
+            return;
+        };
+        if let Some(connection) = entry.link.current().await {
+            params.set("requestId", raw(&sent));
+            let _ = connection.tell(told.with_params(&params)).await;
+            connection.taken_back(sent);
+        }
+    }
+
+    /// Keeps a stream for changes open, in the era that has no other way to tell of them.
+    pub(super) async fn subscribe(&self, outlet: &Outlet, request: &Envelope) -> Result<Envelope, Stopped> {
+        let wanted = request.params().object("notifications").unwrap_or_default();
+        let acknowledged = Object::default().with("notifications", &wanted);
+        let meta = json!({"io.modelcontextprotocol/subscriptionId": serde_json::from_str::<Value>(request.id()).unwrap_or_default()});
+        let acknowledged = acknowledged.with("_meta", meta);
+        let told = Envelope::notification(
+            "notifications/subscriptions/acknowledged",
+            Some(acknowledged.to_raw()),
+        );
+        if !outlet.send(&told).await {
+            return Err(no_way());
+        }
+        for kept in self.ways.open_general(outlet.clone()) {
+            outlet.send(&kept).await;
+        }
+        outlet.closed().await;
+        Err(Stopped::taken_back())
+    }
+}
+
+/// A call whose server waits for a person is no silent one.
+async fn keep_alive(connection: &Connection, running: Option<(usize, u64)>) {
+    loop {
+        if let Some((_, id)) = running {
+            connection.alive(id);
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
+
+struct Asked<'a>(&'a Session, u64);
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        locked(&self.0.asked).remove(&self.1);
+    }
+}
+
+fn no_way() -> Stopped {
+    let reason = "the client cannot be asked, or did not answer";
+    Stopped::by("no-answer", reason, "go on without an answer").coded(code::INTERNAL)
+}

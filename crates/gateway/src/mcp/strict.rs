@@ -1,0 +1,144 @@
+//! Reading JSON for inspection, so that what is inspected is what everyone else will read.
+//!
+//! The bytes are forwarded as they came, and readers differ in which of two members with one name they take. So a text
+//! that holds such a pair anywhere is not inspected but refused.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Number, Value};
+
+/// The value of a text in which no object names a member twice.
+///
+/// # Errors
+/// When one does, when it nests too deep, or when it holds a number that has no value.
+pub(crate) fn read(raw: &RawValue) -> Result<Value, Unreadable> {
+    let mut deserializer = serde_json::Deserializer::from_str(raw.get());
+    Strict.deserialize(&mut deserializer).map_err(|_| Unreadable)
+}
+
+/// A text that readers could understand differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the JSON cannot be inspected: a member occurs twice, it nests too deep, or a number is out of range"
+)]
+pub(crate) struct Unreadable;
+
+struct Strict;
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        let number = Number::from_f64(value).ok_or_else(|| E::custom("a number out of range"))?;
+        Ok(Value::Number(number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element_seed(Strict)? {
+            items.push(item);
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut members = Map::new();
+        while let Some(name) = map.next_key::<String>()? {
+            let value = map.next_value_seed(Strict)?;
+            if members.insert(name, value).is_some() {
+                return Err(A::Error::custom("a member occurs twice"));
+            }
+        }
+        Ok(Value::Object(members))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn check(text: &str) -> Result<Value, Unreadable> {
+        read(serde_json::from_str::<&RawValue>(text).unwrap())
+    }
+
+    #[test]
+    fn pairs_are_found_at_any_depth() {
+        for text in [
+            r#"{"a":1,"a":2}"#,
+            r#"{"x":[{"y":{"a":1,"b":2,"a":3}}]}"#,
+            r#"{"\u0061":1,"a":2}"#,
+        ] {
+            assert_eq!(check(text), Err(Unreadable), "{text}");
+        }
+        assert!(check(&format!("{}{}", "[".repeat(200), "]".repeat(200))).is_err());
+        assert_eq!(
+            check(r#"{"a":{"a":1},"b":null}"#),
+            Ok(json!({"a": {"a": 1}, "b": null}))
+        );
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            "\\PC{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("\\PC{0,4}", inner, 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn reads_what_the_plain_reader_reads(value in any_json()) {
+            let text = value.to_string();
+            prop_assert_eq!(check(&text).unwrap(), serde_json::from_str::<Value>(&text).unwrap());
+        }
+    }
+}

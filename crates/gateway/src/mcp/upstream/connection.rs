@@ -1,0 +1,271 @@
+//! One conversation: requests go out under the gateway's own ids, and each answer finds who asked.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::json;
+use tidegate_core::Cleared;
+use tokio::sync::{Notify, mpsc, oneshot};
+
+use super::http::Exchange;
+use super::stdio::Pipe;
+use super::{Bounds, UpstreamError};
+use crate::mcp::era::{self, Era};
+use crate::mcp::message::{Envelope, Message};
+use crate::mcp::object::{Object, raw};
+
+/// The most requests of one conversation that wait for their answer.
+const MOST_PENDING: usize = 256;
+
+/// Something a server sent.
+pub(crate) struct Incoming {
+    /// The message.
+    pub(crate) message: Message,
+    /// The request whose answer it came with, where the wire tells.
+    pub(crate) related: Option<u64>,
+}
+
+/// What a wire read: a message, or why there will be no more.
+pub(crate) type Read = Result<Incoming, UpstreamError>;
+
+/// Where messages to a server go.
+pub(crate) enum Wire {
+    /// A child's standard input.
+    Pipe(Pipe),
+    /// An address.
+    Http(Arc<Exchange>),
+}
+
+/// A conversation with one server.
+pub(crate) struct Connection {
+    wire: Wire,
+    pending: Mutex<HashMap<u64, Waiting>>,
+    next: AtomicU64,
+    over: AtomicBool,
+    /// What the server said of itself when it was greeted.
+    greeting: Mutex<Object>,
+    /// The era that is spoken, and what the client said of itself.
+    tongue: Mutex<(Era, Object)>,
+    bounds: Bounds,
+}
+
+struct Waiting {
+    answer: oneshot::Sender<Result<Envelope, UpstreamError>>,
+    alive: Arc<Notify>,
+}
+
+impl Connection {
+    pub(super) fn new(wire: Wire, bounds: Bounds) -> Self {
+        Self {
+            wire,
+            pending: Mutex::new(HashMap::new()),
+            next: AtomicU64::new(1),
+            over: AtomicBool::new(false),
+            greeting: Mutex::new(Object::default()),
+            tongue: Mutex::new((Era::Greeted, Object::default())),
+            bounds,
+        }
+    }
+
+    /// The era that is spoken with the server.
+    pub(crate) fn era(&self) -> Era {
+        self.tongue.lock().unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// From now on speaks in this era, for a client that said this of itself.
+    pub(super) fn speak(&self, era: Era, client: Object) {
+        *self.tongue.lock().unwrap_or_else(PoisonError::into_inner) = (era, client);
+    }
+
+    /// A message in the era that is spoken.
+    fn in_tongue(&self, request: Envelope) -> Envelope {
+        let tongue = self.tongue.lock().unwrap_or_else(PoisonError::into_inner);
+        match tongue.0 {
+            Era::Greeted => era::unstamped(request),
+            Era::Stateless => era::stamped(request, &tongue.1),
+        }
+    }
+
+    /// What the server said of itself.
+    pub(crate) fn greeting(&self) -> Object {
+        self.greeting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(super) fn greeted(&self, greeting: Object) {
+        *self.greeting.lock().unwrap_or_else(PoisonError::into_inner) = greeting;
+    }
+
+    pub(super) const fn wire(&self) -> &Wire {
+        &self.wire
+    }
+
+    /// Whether the server says that it can do this.
+    pub(crate) fn can(&self, capability: &str) -> bool {
+        let capabilities = self.greeting().object("capabilities").unwrap_or_default();
+        capabilities.get(capability).is_some()
+    }
+
+    /// Whether nothing more will come.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// Sends a request that a decision let through, and waits for its answer. `sent` learns the id it went under.
+    pub(crate) async fn forward(
+        &self,
+        request: Cleared<Envelope>,
+        sent: impl FnOnce(u64) + Send,
+    ) -> Result<Envelope, UpstreamError> {
+        self.ask_within(request.into_inner(), self.bounds.call_timeout, sent)
+            .await
+    }
+
+    /// Asks something that carries nothing of a session: a greeting, a list.
+    pub(crate) async fn ask(&self, request: Envelope) -> Result<Envelope, UpstreamError> {
+        self.ask_within(request, self.bounds.start_timeout, |_| {}).await
+    }
+
+    /// Tells something that carries nothing of a session, or answers what was asked.
+    pub(crate) async fn tell(&self, message: Envelope) -> Result<(), UpstreamError> {
+        let telling = async {
+            match &self.wire {
+                Wire::Pipe(pipe) => pipe.send(message.to_line()).await,
+                Wire::Http(exchange) => exchange.tell(message).await,
+            }
+        };
+        // A server that does not read must not hold up whoever tells it something.
+        let told = tokio::time::timeout(self.bounds.start_timeout, telling).await;
+        told.unwrap_or(Err(UpstreamError::TimedOut))
+    }
+
+    async fn ask_within(
+        &self,
+        request: Envelope,
+        patience: Duration,
+        sent: impl FnOnce(u64) + Send,
+    ) -> Result<Envelope, UpstreamError> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (answer, answered) = oneshot::channel();
+        let alive = Arc::new(Notify::new());
+        let waiting = Waiting {
+            answer,
+            alive: Arc::clone(&alive),
+        };
+        self.wait_for(id, waiting)?;
+        sent(id);
+        let place = Place { connection: self, id };
+        let request = self.in_tongue(request).with_id(&id.to_string());
+        let _reading = match &self.wire {
+            Wire::Pipe(pipe) => {
+                let sent = tokio::time::timeout(patience, pipe.send(request.to_line())).await;
+                sent.unwrap_or(Err(UpstreamError::TimedOut))?;
+                None
+            }
+            Wire::Http(exchange) => Some(exchange.ask(&request, id)),
+        };
+        let outcome = answer_or_silence(answered, &alive, patience).await;
+        if matches!(outcome, Err(UpstreamError::TimedOut)) {
+            self.cancel(id).await;
+        }
+        drop(place);
+        outcome
+    }
+
+    /// Tells the server that nobody waits any more.
+    pub(crate) async fn cancel(&self, id: u64) {
+        let params = raw(&json!({"requestId": id, "reason": "nobody waits for the answer any more"}));
+        let _ = self
+            .tell(Envelope::notification("notifications/cancelled", Some(params)))
+            .await;
+    }
+
+    fn wait_for(&self, id: u64, waiting: Waiting) -> Result<(), UpstreamError> {
+        let mut pending = self.pending();
+        if self.is_over() {
+            return Err(UpstreamError::Gone);
+        }
+        if pending.len() >= MOST_PENDING {
+            return Err(UpstreamError::Busy);
+        }
+        pending.insert(id, waiting);
+        Ok(())
+    }
+
+    /// Gives an answer to whoever asked. An answer nobody waits for is dropped.
+    pub(crate) fn answered(&self, answer: Envelope) {
+        let Ok(id) = answer.id().parse::<u64>() else {
+            return;
+        };
+        if let Some(waiting) = self.pending().remove(&id) {
+            let _ = waiting.answer.send(Ok(answer));
+        }
+    }
+
+    /// The server gave a sign of life for a request.
+    pub(crate) fn alive(&self, id: u64) {
+        if let Some(waiting) = self.pending().get(&id) {
+            waiting.alive.notify_one();
+        }
+    }
+
+    /// Whoever asked no longer wants the answer.
+    pub(crate) fn taken_back(&self, id: u64) {
+        self.failed(id, UpstreamError::TakenBack);
+    }
+
+    /// One request got no answer.
+    pub(super) fn failed(&self, id: u64, why: UpstreamError) {
+        if let Some(waiting) = self.pending().remove(&id) {
+            let _ = waiting.answer.send(Err(why));
+        }
+    }
+
+    /// Nothing more will come: everyone who waits is told.
+    pub(crate) fn end(&self, why: &UpstreamError) {
+        self.over.store(true, Ordering::Release);
+        for (_, waiting) in self.pending().drain() {
+            let _ = waiting.answer.send(Err(why.clone()));
+        }
+    }
+
+    fn pending(&self) -> MutexGuard<'_, HashMap<u64, Waiting>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A place among those who wait; leaving it early frees it.
+struct Place<'a> {
+    connection: &'a Connection,
+    id: u64,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.connection.pending().remove(&self.id);
+    }
+}
+
+/// Waits as long as the server shows signs of life.
+async fn answer_or_silence(
+    mut answered: oneshot::Receiver<Result<Envelope, UpstreamError>>,
+    alive: &Notify,
+    patience: Duration,
+) -> Result<Envelope, UpstreamError> {
+    loop {
+        tokio::select! {
+            answer = &mut answered => return answer.unwrap_or(Err(UpstreamError::Gone)),
+            () = alive.notified() => {}
+            () = tokio::time::sleep(patience) => return Err(UpstreamError::TimedOut),
+        }
+    }
+}
+
+/// The channel that a wire puts what it reads into: short, so that a flood waits at its source.
+pub(super) fn incoming() -> (mpsc::Sender<Read>, mpsc::Receiver<Read>) {
+    mpsc::channel(32)
+}
