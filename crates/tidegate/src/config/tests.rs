@@ -100,7 +100,7 @@ fn every_commented_line_of_the_example_is_valid() {
         uncommented.push_str(line);
         uncommented.push('\n');
     }
-    assert_eq!(settings, 35);
+    assert_eq!(settings, 31);
     let problems = checked(&uncommented).problems;
     assert!(
         problems
