@@ -216,7 +216,7 @@ mod tests {
             (json!("plain"), "plain\n"),
             (
                 json!({"a": ["x", {"b": "y"}], "c": 7, "d": null}),
-                "a: x\nb: y\nc: 7\nd: \n",
+                "a: x\na:\nb: y\nc: 7\nd: \n",
             ),
             (json!({"order me": {"b": [{}, []]}}), "order me:\nb:\nb: \n"),
         ] {

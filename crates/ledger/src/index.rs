@@ -3,6 +3,7 @@
 //! looks at it.
 
 use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -81,11 +82,17 @@ impl Index {
         name.push(".index");
         let path = PathBuf::from(name);
         // SQLite gives its side files the permissions of the main one.
-        OpenOptions::new()
-            .create(true)
+        // Only a file that is new is opened here: closing one that SQLite has open elsewhere in this process would drop
+        // its locks.
+        match OpenOptions::new()
+            .create_new(true)
             .append(true)
             .mode(0o600)
-            .open(&path)?;
+            .open(&path)
+        {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
+            _ => {}
+        }
         match Self::prepare(dir, Connection::open(&path)?) {
             Err(IndexError::Sqlite(error)) if is_unusable(&error) => {
                 for suffix in ["", "-wal", "-shm"] {
@@ -124,6 +131,9 @@ impl Index {
 
     /// Takes in every whole frame that was written since the last time, and reads nothing else.
     pub(crate) fn catch_up(&mut self) -> Result<(), IndexError> {
+        // What was there at the start is enough. Chasing a ledger that is being written would keep the index from
+        // everyone else for as long as the writing goes on.
+        let mut goal = None;
         loop {
             let transaction = self
                 .db
@@ -133,6 +143,7 @@ impl Index {
             let Some(last) = numbers.last().copied() else {
                 return Ok(());
             };
+            let goal = *goal.get_or_insert(last);
             if last < progress.segment {
                 progress = forget(&transaction)?;
             }
@@ -149,7 +160,7 @@ impl Index {
             }
             save(&transaction, progress)?;
             transaction.commit()?;
-            if ended && number == last {
+            if ended && (number == last || number >= goal) {
                 return Ok(());
             }
         }
