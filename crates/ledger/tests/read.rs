@@ -388,7 +388,7 @@ fn a_ledger_verifies_and_reads_while_it_is_written() {
             });
         }
         let mut verified = 0;
-        while verified < 3000 {
+        while verified < 600 {
             let report = tidegate_ledger::verify(&dir, tidegate_ledger::Trust::DIRECTORY);
             let page = reader.page(
                 &Filter {

@@ -102,11 +102,7 @@ fn every_commented_line_of_the_example_is_valid() {
         uncommented.push_str(line);
         uncommented.push('\n');
     }
-<<<<<<< HEAD
-    assert_eq!(settings, 34);
-=======
-    assert_eq!(settings, 31);
->>>>>>> mcp
+    assert_eq!(settings, 39);
     let problems = checked(&uncommented).problems;
     assert!(
         problems
