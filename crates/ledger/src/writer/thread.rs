@@ -89,6 +89,10 @@ fn deadline(unsigned: u64, due: Option<Instant>, interval: Duration) -> Option<I
     (unsigned > 0).then(|| due.unwrap_or_else(|| Instant::now() + interval))
 }
 
+/// How long the index is left to others after each catching up. Whoever waits for SQLite's lock asks for it again every
+/// tenth of a second, and would never find it free while segments fill faster than they are taken in.
+const INDEX_PAUSE: Duration = Duration::from_millis(150);
+
 /// Keeps the index at most a segment or two behind, so that opening stays quick. It is a convenience: whoever needs
 /// the index catches up first, so its failures are not its own to report.
 struct Indexer {
@@ -105,6 +109,7 @@ impl Indexer {
             .spawn(move || {
                 while poked.recv() == Ok(()) {
                     let _ = Index::open(&dir).and_then(|mut index| index.catch_up());
+                    std::thread::sleep(INDEX_PAUSE);
                 }
             });
         Self { pokes, thread }
