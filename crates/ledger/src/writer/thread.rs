@@ -107,9 +107,11 @@ impl Indexer {
         let thread = std::thread::Builder::new()
             .name("ledger-index".to_owned())
             .spawn(move || {
-                while poked.recv() == Ok(()) {
+                let mut wanted = poked.recv().is_ok();
+                while wanted {
                     let _ = Index::open(&dir).and_then(|mut index| index.catch_up());
-                    std::thread::sleep(INDEX_PAUSE);
+                    wanted =
+                        pause(&poked).is_some_and(|poked_meanwhile| poked_meanwhile || poked.recv().is_ok());
                 }
             });
         Self { pokes, thread }
@@ -123,6 +125,19 @@ impl Indexer {
     fn stop(self) {
         drop(self.pokes);
         let _ = self.thread.map(std::thread::JoinHandle::join);
+    }
+}
+
+/// Leaves the index to others for a while. Says whether there was a poke meanwhile; nothing when the ledger closes.
+fn pause(poked: &Receiver<()>) -> Option<bool> {
+    let end = Instant::now() + INDEX_PAUSE;
+    let mut poked_meanwhile = false;
+    loop {
+        match poked.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok(()) => poked_meanwhile = true,
+            Err(RecvTimeoutError::Timeout) => return Some(poked_meanwhile),
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
     }
 }
 
