@@ -15,7 +15,7 @@ use crate::wiring::{lone_engine, open_store};
 
 /// Destroy evidence and change the key it is kept under
 ///
-/// Works on the data directory while no gateway is running on it. A running gateway destroys by itself what [retention]
+/// Works on the data directory while no gateway is running on it. A running gateway destroys by itself what the retention section
 /// of the configuration says, once an hour.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -43,7 +43,7 @@ enum Verb {
         #[command(flatten)]
         places: Places,
     },
-    /// Destroy what has outlived [retention]
+    /// Destroy what has outlived the retention section of the configuration
     Expire {
         #[command(flatten)]
         places: Places,

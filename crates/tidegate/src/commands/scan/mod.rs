@@ -26,7 +26,7 @@ use crate::terminal::{note, written};
 
 /// Find personal data, credentials, internal names and injected orders in a file
 ///
-/// Uses the detectors of the gateway with [detect] of the configuration, if there is one. A finding is shown by its
+/// Uses the detectors of the gateway with the detect section of the configuration, if there is one. A finding is shown by its
 /// place, never by its value. A file of any size is read in pieces. The exit code is 0 when nothing was found and 1 when
 /// something was; with --batch it is 0 either way.
 #[derive(Args, Debug)]
