@@ -17,6 +17,7 @@ use tidegate_engine::Payload;
 use tidegate_store::{Opening, SessionStore};
 
 const SESSIONS: usize = 100_000;
+const DURABLE_CALLS: usize = 1_000;
 
 #[tokio::main]
 async fn main() -> Outcome<()> {
@@ -98,7 +99,8 @@ async fn in_process(stand: &Stand, ids: &[Ident]) -> Outcome<()> {
 
     let arguments = Payload::new(json!({"query": "weather in Lisbon"}));
     let began = Instant::now();
-    for id in ids {
+    // Each waits for its record to be durable, so a few are enough.
+    for id in ids.iter().take(DURABLE_CALLS) {
         black_box(
             stand
                 .engine
@@ -108,7 +110,7 @@ async fn in_process(stand: &Stand, ids: &[Ident]) -> Outcome<()> {
     }
     println!(
         "  authorize, engine in process     {:>8.0} ns",
-        per_call_ns(began, ids.len())
+        per_call_ns(began, DURABLE_CALLS)
     );
     Ok(())
 }
@@ -120,7 +122,7 @@ async fn over_http(stand: &Stand, ids: &[Ident]) -> Outcome<()> {
     let body = r#"{"tool":"web_3","arguments":{"query":"weather in Lisbon"}}"#;
     let request = post(&format!("/v1/session/{id}/authorize"), &stand.token, body);
     for connections in [1, 16] {
-        let calls = 40_000 / connections;
+        let calls = 8_000 / connections;
         let load = |address: SocketAddr, calls| {
             let load = HttpLoad {
                 address,
