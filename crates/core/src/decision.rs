@@ -60,8 +60,13 @@ pub fn decide(attempt: Attempt<'_>) -> Decision {
         arguments,
         ..
     } = attempt;
-    if context.halted().is_some() {
-        return Decision::Deny(Refusal::of(Rule::SessionHalted, attempt));
+    if let Some(halt) = context.halted() {
+        let rule = if halt.is_end() {
+            Rule::SessionEnded
+        } else {
+            Rule::SessionHalted
+        };
+        return Decision::Deny(Refusal::of(rule, attempt));
     }
     if tool.control == Control::Blocked {
         return Decision::Deny(Refusal::of(Rule::ToolBlocked, attempt));
@@ -156,6 +161,13 @@ mod tests {
         });
         let decision = verdict(&tool(Class::Secret, Control::Auto), &halted, Class::Public);
         assert!(matches!(decision, Decision::Deny(r) if r.rule() == Rule::SessionHalted));
+        let mut ended = ContextState::clean();
+        ended.halt(Halt {
+            source: name(Halt::END),
+            at: Moment(0),
+        });
+        let decision = verdict(&tool(Class::Secret, Control::Auto), &ended, Class::Public);
+        assert!(matches!(decision, Decision::Deny(r) if r.rule() == Rule::SessionEnded && !r.retryable()));
     }
 
     #[test]

@@ -25,6 +25,6 @@ pub use ident::{BadIdent, Ident, Name};
 pub use label::Label;
 pub use manifest::{Manifest, ManifestTool, Sensitivity, closed_by_context, manifest};
 pub use opinion::Opinion;
-pub use plan::{BadPlan, PlanReport, PlannedCall, Violation, validate_plan};
+pub use plan::{BadPlan, Confinement, PlanReport, PlannedCall, Proposal, Violation, validate_plan};
 pub use refusal::{Refusal, Rule};
 pub use role::{Role, UnknownRole};

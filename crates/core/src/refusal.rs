@@ -17,6 +17,8 @@ pub enum Rule {
     HumanApproval,
     /// A person must decide before anything passes in this session.
     SessionHalted,
+    /// The run has ended.
+    SessionEnded,
     /// The authority says this principal may not use the tool.
     NotPermitted,
     /// The authority cannot be asked.
@@ -25,13 +27,14 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::UnknownTool,
         Self::ToolBlocked,
         Self::LabelAboveCeiling,
         Self::ArgumentsAboveCeiling,
         Self::HumanApproval,
         Self::SessionHalted,
+        Self::SessionEnded,
         Self::NotPermitted,
         Self::AuthorityUnreachable,
     ];
@@ -46,6 +49,7 @@ impl Rule {
             Self::ArgumentsAboveCeiling => "arguments-above-ceiling",
             Self::HumanApproval => "human-approval",
             Self::SessionHalted => "session-halted",
+            Self::SessionEnded => "session-ended",
             Self::NotPermitted => "not-permitted",
             Self::AuthorityUnreachable => "authority-unreachable",
         }
@@ -144,6 +148,7 @@ impl Refusal {
                 "tool \"{tool}\" blocked: the session is halted because content from {} tried to give instructions",
                 self.source.as_ref().map_or("an earlier call", Name::as_str),
             ),
+            Rule::SessionEnded => format!("tool \"{tool}\" blocked: the session has ended"),
             Rule::NotPermitted => format!("tool \"{tool}\" blocked: this agent may not use it"),
             Rule::AuthorityUnreachable => {
                 format!("tool \"{tool}\" blocked: the authority that says who may use it cannot be reached")
@@ -170,6 +175,7 @@ impl Refusal {
             Rule::SessionHalted => {
                 "stop and tell the user; a person must review the session before it goes on"
             }
+            Rule::SessionEnded => "open a new session",
             Rule::NotPermitted => "use another tool, or ask an administrator for the permission",
             Rule::AuthorityUnreachable => "wait a moment and try again; if it goes on, tell an administrator",
         }
@@ -183,7 +189,11 @@ impl Refusal {
             | Rule::HumanApproval
             | Rule::SessionHalted
             | Rule::AuthorityUnreachable => true,
-            Rule::UnknownTool | Rule::ToolBlocked | Rule::LabelAboveCeiling | Rule::NotPermitted => false,
+            Rule::UnknownTool
+            | Rule::ToolBlocked
+            | Rule::LabelAboveCeiling
+            | Rule::SessionEnded
+            | Rule::NotPermitted => false,
         }
     }
 }

@@ -149,19 +149,15 @@ impl Engine {
             source_id: Some(spelled(&tool.name)),
             evidence_pointer: Some(evidence),
         };
-        let halted = self
-            .store
-            .halt(
-                id,
-                Halt {
-                    source: tool.name.clone(),
-                    at,
-                },
-            )
-            .await?;
+        let halt = Halt {
+            source: tool.name.clone(),
+            at,
+        };
+        let halted = self.store.halt(id, halt.clone()).await?;
         self.provenance.note(id, [Event::from(hit)], at).await?;
         self.observer.halted(&halted.session);
         self.publish_admitted(&halted).await?;
+        self.halt_descendants(id, &halt).await?;
         let Admitted { admission, session } = halted;
         let findings = [assessment.findings.clone(), found.findings].concat();
         Ok(Delivered {

@@ -11,10 +11,12 @@ use tidegate_ledger::event::{Event, TokenUsedByAdmin};
 use tidegate_store::{Admitted, Mirror, MirrorError, Session, SessionStore};
 
 use crate::access::{Act, Caller, Reach, reach};
+use crate::assembly::ContextRules;
 use crate::discovered::Discovered;
 use crate::inspect::Inspector;
 use crate::model::Model;
 use crate::provenance::word;
+use crate::runs::Runs;
 use crate::watch::Watchers;
 use crate::{AccessError, Observer, Policy, Provenance};
 
@@ -47,6 +49,8 @@ pub struct Engine {
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) watchers: Watchers,
     pub(crate) discovered: Discovered,
+    pub(crate) rules: ContextRules,
+    pub(crate) runs: Option<Runs>,
 }
 
 impl Engine {
@@ -75,6 +79,8 @@ impl Engine {
             model: None,
             observer,
             watchers: Watchers::new(),
+            rules: ContextRules::none(),
+            runs: None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! [`access`], what passes in [`Engine::authorize`], what is let in by [`Engine::deliver`]. No HTTP, no MCP here.
 
 pub mod access;
+mod assembly;
 mod audit;
 mod authorize;
 mod deliver;
@@ -21,10 +22,15 @@ mod plan;
 mod policy;
 mod provenance;
 mod record;
+mod runs;
 mod sessions;
 mod watch;
 
 pub use access::{Act, Caller, Reach};
+pub use assembly::{
+    AssembleError, Assembled, Band, Chunk, ChunkReport, Citation, CitationRule, Citations, ContextRules,
+    Disposition, NoAnswer, Source, SourceKind, SourceOfRecord, Sources, Trust,
+};
 pub use audit::AuditError;
 pub use authorize::Authorized;
 pub use deliver::Delivered;
@@ -38,4 +44,8 @@ pub use payload::Payload;
 pub use policy::{Policy, PolicyVersion};
 pub use provenance::{Provenance, RecordError};
 pub use record::{DecisionRecord, Observer};
+pub use runs::{
+    Answer, AnswerSchema, BadSchema, ChildError, ChildRequest, Field, Memory, Note, NoteError, Noted,
+    Recalled, Returned, RunRules,
+};
 pub use sessions::{ContextView, OpenRequest};

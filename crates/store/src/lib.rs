@@ -1,11 +1,12 @@
 //! What must outlive a process: sessions and tokens.
 //!
 //! The contract is written in domain verbs (`raise`, never `set`), so that no backend can express a lower label.
-//! Every "must" in [`SessionStore`] and [`TokenStore`] is a case of the conformance suite that each backend passes.
+//! Every "must" in [`SessionStore`], [`TokenStore`] and [`MemoryStore`] is a case of the conformance suite that each backend passes.
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod contract;
+mod memory;
 mod mirror;
 mod placement;
 mod session;
@@ -13,6 +14,7 @@ mod sqlite;
 mod token;
 
 pub use contract::{OpenError, SessionStore, StoreError, TokenStore};
+pub use memory::{Kin, KinError, MemoryStore, Page, Shelf, TurnError};
 pub use mirror::{Mirror, MirrorError};
 pub use placement::{Misplaced, refuse_inside};
 pub use session::{Admitted, Opening, Reset, Session};

@@ -12,6 +12,9 @@ fn check(options: &SqliteOptions) {
     runtime.block_on(conformance::run_all(async |case: &'static str| {
         SqliteStore::open(dir.path().join(case).join("tidegate.db"), options.clone()).unwrap()
     }));
+    runtime.block_on(conformance::run_memory(async |case: &'static str| {
+        SqliteStore::open(dir.path().join(case).join("tidegate.db"), options.clone()).unwrap()
+    }));
 }
 
 #[test]

@@ -7,6 +7,7 @@
     reason = "the suite is for tests, and a test stops at the first surprise"
 )]
 
+mod memory;
 mod sessions;
 mod tokens;
 
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 use tidegate_core::{Class, Entry, Ident, Kind, Kinds, Moment, Name};
 
-use crate::{Opening, SessionStore, TokenStore};
+use crate::{MemoryStore, Opening, SessionStore, TokenStore};
 
 /// Runs every case, each on a state of its own. `open` is called with the name of the case.
 pub async fn run_all<S, F>(open: impl Fn(&'static str) -> F)
@@ -43,6 +44,29 @@ where
             list_pages_in_order, ready_answers, many_changes_survive;
         tokens: issue_refuses_what_exists, find_shows_a_revocation_at_once, revoke_keeps_the_first_date,
             tokens_are_listed_oldest_first;
+    }
+}
+
+/// Runs every case of [`MemoryStore`], each on a state of its own. `open` is called with the name of the case.
+pub async fn run_memory<S, F>(open: impl Fn(&'static str) -> F)
+where
+    S: SessionStore + MemoryStore + 'static,
+    F: Future<Output = S>,
+{
+    macro_rules! cases {
+        ($($case:ident),+) => {
+            $({
+                let name = stringify!($case);
+                let handles = Handles { one: Arc::new(open(name).await), two: Arc::new(open(name).await) };
+                memory::$case(&handles).await;
+            })+
+        };
+    }
+    cases! {
+        turn_page_needs_the_page_before, a_halted_run_takes_no_page_and_can_be_cleared, shelves_are_apart,
+        left_behind_names_what_an_end_left, racing_pages_have_one_winner, adopt_makes_trees_only,
+        adopt_bounds_the_children, one_answer_for_each_child, bits_of_all_children_are_bounded,
+        racing_answers_stay_within_the_bits
     }
 }
 

@@ -8,6 +8,7 @@
 mod cache;
 mod connect;
 mod failure;
+mod memory;
 mod reader;
 mod rows;
 mod watch;
