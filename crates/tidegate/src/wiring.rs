@@ -17,6 +17,7 @@ use tidegate_ledger::{Ledger, OpenError, Options, PublicDigest, Reader};
 use tidegate_store::{Mirror, SqliteOptions, SqliteStore};
 
 use crate::config::{self, Config};
+use crate::context;
 use crate::failure::Failure;
 use crate::model;
 use crate::terminal::note;
@@ -55,6 +56,7 @@ impl Gateway {
         }
         let server = Server::bind(config.listen).await.map_err(Failure::environment)?;
         engine.started(previous).await.map_err(Failure::environment)?;
+        engine.tidy_up_ended().await.map_err(Failure::environment)?;
         Ok(Self {
             store,
             engine,
@@ -248,13 +250,16 @@ fn engine(
         mirror.map_err(|error| Failure::environment(format_args!("cannot use private_data_dir: {error}")))?;
     let policy = config.policy.clone();
     let (detector, exits) = config.detect.build().map_err(Failure::usage)?;
-    Ok(Engine::new(Parts {
-        store,
+    let parts = Parts {
+        store: store.clone(),
         policy,
         mirror,
         provenance,
         detector,
         exits,
         observer,
-    }))
+    };
+    Ok(Engine::new(parts)
+        .with_context(context::rules(config)?)
+        .with_runs(store, config.runs.clone()))
 }

@@ -241,6 +241,9 @@ impl Engine {
     ) -> Result<Recalled, NoteError> {
         let runs = self.runs.as_ref().ok_or(NoteError::Off)?;
         let session = self.session_for(caller, Act::Bring, id).await?;
+        if session.context.halted().is_some() {
+            return Err(NoteError::Halted);
+        }
         let page = runs.store.page(&memory.shelf(&session)).await?;
         let notes = self.open_page(page.as_ref()).await?;
         let class = class_of(&notes);
