@@ -8,6 +8,7 @@ use tidegate_detect::{Confidence, Finding, FindingKind, RuleId};
 use tidegate_ledger::event::{CitationOutcome, Disposition, Event, InjectionDetectionHit, Origin, Score};
 
 use super::citations::Citation;
+use super::leaves::leaves;
 use super::sources::{Source, Trust};
 use super::{AssembleError, Band, Chunk};
 use crate::inspect::Found;
@@ -58,20 +59,24 @@ impl Admitted {
         self.source.class.join(self.found.raised) == Class::Secret
     }
 
-    /// What must be taken out: all of what is secret; elsewhere personal data and credentials, whichever source they are
-    /// from. Names and hosts of the house may be seen where the rest of the chunk may.
-    pub(super) fn withheld(&self, length: usize) -> Vec<Finding> {
+    /// What must be taken out: all of what is secret; every value of a record of personal data; elsewhere personal data
+    /// and credentials, whichever source they are from. Names and hosts of the house may be seen where the rest may.
+    pub(super) fn withheld(&self, text: &str) -> Vec<Finding> {
         if self.is_withheld() {
             return vec![Finding {
                 rule: WHOLE,
                 kind: FindingKind::Credentials,
                 class: Class::Secret,
-                span: 0..length,
+                span: 0..text.len(),
                 confidence: Confidence::percent(100),
             }];
         }
         let hidden = |finding: &&Finding| self.is_hidden(finding);
-        self.found.findings.iter().filter(hidden).cloned().collect()
+        let mut withheld: Vec<_> = self.found.findings.iter().filter(hidden).cloned().collect();
+        if self.is_json && self.source.class >= Class::Pii {
+            withheld.extend(leaves(text, self.source.class));
+        }
+        withheld
     }
 
     fn is_hidden(&self, finding: &Finding) -> bool {

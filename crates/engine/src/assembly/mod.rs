@@ -7,6 +7,7 @@
 mod citations;
 mod frame;
 mod judge;
+mod leaves;
 mod sources;
 
 use std::sync::Arc;
@@ -299,7 +300,7 @@ impl Engine {
         redactor: &mut Redactor,
         events: &mut Vec<Event>,
     ) -> Result<Entering, AssembleError> {
-        let withheld = admitted.withheld(chunk.text.len());
+        let withheld = admitted.withheld(&chunk.text);
         let raw = chunk.text.as_bytes();
         let redacted = match admitted.is_json {
             true => redactor.redact_json(raw, &withheld),
