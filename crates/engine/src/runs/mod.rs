@@ -1,5 +1,6 @@
 //! What surrounds a run: its scratchpad, its agent's memory, the runs it starts, and its end.
 
+mod child_error;
 mod children;
 mod end;
 mod notes;
@@ -11,7 +12,8 @@ use std::sync::Arc;
 use tidegate_core::{Class, Halt, Name};
 use tidegate_store::MemoryStore;
 
-pub use children::{Answer, ChildError, ChildRequest, Returned};
+pub use child_error::ChildError;
+pub use children::{Answer, ChildRequest, Returned};
 pub use notes::{Memory, NoteError, Noted, Recalled};
 pub use page::Note;
 pub use schema::{AnswerSchema, BadSchema, Field};

@@ -5,6 +5,8 @@
 //! somebody configured would mean protecting less than they think.
 
 mod citations;
+#[cfg(test)]
+mod context_tests;
 mod detect;
 mod limits;
 mod mcp;
