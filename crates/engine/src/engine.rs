@@ -14,6 +14,7 @@ use crate::access::{Act, Caller, Reach, reach};
 use crate::discovered::Discovered;
 use crate::inspect::Inspector;
 use crate::model::Model;
+use crate::origin::Origins;
 use crate::provenance::word;
 use crate::watch::Watchers;
 use crate::{AccessError, Observer, Policy, Provenance};
@@ -44,6 +45,7 @@ pub struct Engine {
     pub(crate) provenance: Provenance,
     pub(crate) inspector: Arc<Inspector>,
     pub(crate) model: Option<Model>,
+    pub(crate) origins: Option<Origins>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) watchers: Watchers,
     pub(crate) discovered: Discovered,
@@ -73,6 +75,7 @@ impl Engine {
             provenance,
             inspector,
             model: None,
+            origins: None,
             observer,
             watchers: Watchers::new(),
         }

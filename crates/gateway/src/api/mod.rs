@@ -2,6 +2,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod events;
+pub(crate) mod operator;
 pub(crate) mod plan;
 pub(crate) mod provenance;
 pub(crate) mod sessions;

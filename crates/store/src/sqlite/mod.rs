@@ -8,6 +8,7 @@
 mod cache;
 mod connect;
 mod failure;
+mod origins;
 mod reader;
 mod rows;
 mod watch;

@@ -5,6 +5,7 @@
 //! somebody configured would mean protecting less than they think.
 
 mod detect;
+mod integrity;
 mod limits;
 mod mcp;
 mod model;
