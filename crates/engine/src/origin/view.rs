@@ -81,7 +81,7 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn decoded_run(run: &str) -> Option<String> {
-    if run.len() % 2 == 0 && run.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if run.len().is_multiple_of(2) && run.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         let pairs = run.as_bytes().chunks_exact(2).map(|pair| {
             let digits = std::str::from_utf8(pair).ok()?;
             u8::from_str_radix(digits, 16).ok()

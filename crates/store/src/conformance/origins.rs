@@ -115,7 +115,7 @@ where
         others: 1_000,
     };
     let racers = (0..40).map(|number: u64| {
-        let store = if number % 2 == 0 {
+        let store = if number.is_multiple_of(2) {
             &handles.one
         } else {
             &handles.two
