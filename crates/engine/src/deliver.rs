@@ -99,6 +99,7 @@ impl Engine {
             source: tool.name.clone(),
             at,
         };
+        self.remember_answer(id, tool, &content).await?;
         let admitted = self.store.raise(id, entry).await?;
         let events = found
             .exit_events(id, &tool.name)

@@ -15,6 +15,7 @@ use crate::assembly::ContextRules;
 use crate::discovered::Discovered;
 use crate::inspect::Inspector;
 use crate::model::Model;
+use crate::origin::Origins;
 use crate::provenance::word;
 use crate::runs::Runs;
 use crate::watch::Watchers;
@@ -46,6 +47,7 @@ pub struct Engine {
     pub(crate) provenance: Provenance,
     pub(crate) inspector: Arc<Inspector>,
     pub(crate) model: Option<Model>,
+    pub(crate) origins: Option<Origins>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) watchers: Watchers,
     pub(crate) discovered: Discovered,
@@ -77,6 +79,7 @@ impl Engine {
             provenance,
             inspector,
             model: None,
+            origins: None,
             observer,
             watchers: Watchers::new(),
             rules: ContextRules::none(),

@@ -16,6 +16,7 @@ mod evidence;
 mod inspect;
 mod lifecycle;
 mod model;
+mod origin;
 mod output;
 mod payload;
 mod plan;
@@ -39,6 +40,7 @@ pub use error::{AccessError, DeliverError, OpenSessionError, PlanError, ResetErr
 pub use inspect::Interrupted;
 pub use lifecycle::last_policy;
 pub use model::{Classifier, Model, NoOpinion, OnFailure};
+pub use origin::{OriginKey, OriginKeyError, Origins};
 pub use output::{Checked, OutputVerdict};
 pub use payload::Payload;
 pub use policy::{Policy, PolicyVersion};

@@ -51,6 +51,7 @@ impl Engine {
         self.note_admin(caller, Act::Open, Some(&opening.id)).await?;
         match self.store.open(opening.clone()).await {
             Ok(session) => {
+                self.begin_origins(&session.id).await.map_err(AccessError::from)?;
                 self.note_opened(caller, &session).await?;
                 Ok(session)
             }

@@ -103,6 +103,7 @@ fn documented_routes() -> OpenApiRouter<App> {
         .routes(routes!(api::runs::recall))
         .routes(routes!(api::runs::end))
         .routes(routes!(api::runs::hand_back))
+        .routes(routes!(api::operator::input))
         .routes(routes!(api::sessions::add_dataset))
         .routes(routes!(api::sessions::reset))
         .routes(routes!(api::provenance::records))

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use tidegate_core::{Ident, Moment};
-use tidegate_engine::{Caller, Engine, Parts, Provenance, last_policy};
+use tidegate_engine::{Caller, Engine, OriginKey, Origins, Parts, Provenance, last_policy};
 use tidegate_gateway::mcp::{Mcp, Pins, Reach, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Server, router};
@@ -24,6 +24,9 @@ use crate::terminal::note;
 
 /// The file in the data directory that holds sessions and tokens.
 const STATE_FILE: &str = "tidegate.db";
+
+/// The file in the data directory that holds the key under which values are remembered.
+const ORIGIN_KEY_FILE: &str = "origin.key";
 
 /// How often evidence is looked through for what has outlived its retention.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(3_600);
@@ -250,7 +253,10 @@ fn engine(
         mirror.map_err(|error| Failure::environment(format_args!("cannot use private_data_dir: {error}")))?;
     let policy = config.policy.clone();
     let (detector, exits) = config.detect.build().map_err(Failure::usage)?;
-    let parts = Parts {
+    let key = OriginKey::in_file(&config.data_dir.join(ORIGIN_KEY_FILE))
+        .map_err(|error| Failure::environment(format_args!("{ORIGIN_KEY_FILE}: {error}")))?;
+    let origins = Origins::new(store.clone(), key, Origins::BOUNDS);
+    let engine = Engine::new(Parts {
         store: store.clone(),
         policy,
         mirror,
@@ -258,8 +264,9 @@ fn engine(
         detector,
         exits,
         observer,
-    };
-    Ok(Engine::new(parts)
+    });
+    Ok(engine
+        .with_origins(origins)
         .with_context(context::rules(config)?)
         .with_runs(store, config.runs.clone()))
 }

@@ -2,15 +2,17 @@
 
 use std::ops::Range;
 
-use tidegate_core::{Class, Confined, Ident, Kinds};
+use tidegate_core::{Class, Confined, Ident, Kinds, Name, Role};
 use tidegate_detect::injection::{Assessment, Verdict as Opinion};
 use tidegate_detect::{Confidence, Finding, FindingKind, RuleId};
 use tidegate_ledger::event::{CitationOutcome, Disposition, Event, InjectionDetectionHit, Origin, Score};
+use tidegate_store::Origin as Word;
 
 use super::citations::Citation;
 use super::leaves::leaves;
 use super::sources::{Source, Trust};
 use super::{AssembleError, Band, Chunk};
+use crate::access::{Act, Reach, reach};
 use crate::inspect::Found;
 use crate::provenance::{spelled, word};
 use crate::{Engine, Payload, RecordError};
@@ -19,6 +21,22 @@ use crate::{Engine, Payload, RecordError};
 pub(super) struct Judged {
     pub(super) chunk: Chunk,
     pub(super) verdict: Verdict,
+}
+
+impl Judged {
+    /// Whose word it is and what it says, if it enters. Who may not speak for the operator is not believed to.
+    pub(super) fn word(&self, role: Role) -> Option<(Word, Name, String)> {
+        let Verdict::Admitted(admitted) = &self.verdict else {
+            return None;
+        };
+        let speaks = reach(role, Act::SpeakForOperator) != Reach::Nothing;
+        let word = match (self.chunk.origin, admitted.source.trust) {
+            (Origin::AgentInstruction, _) | (Origin::TaskData, Trust::Trusted) => Word::Trusted,
+            (Origin::OperatorInput, _) if speaks => Word::Operator,
+            (Origin::OperatorInput | Origin::TaskData, _) => Word::Untrusted,
+        };
+        Some((word, admitted.source.name.clone(), self.chunk.text.clone()))
+    }
 }
 
 pub(super) enum Verdict {

@@ -95,6 +95,9 @@ impl Engine {
             return Err(AssembleError::Halted);
         }
         let judged = self.judge_all(id, chunks).await?;
+        let entering = judged.iter().filter_map(|judged| judged.word(caller.role));
+        // All of it before any of it can be acted on. What is redacted counts too: a stub may come back as its value.
+        self.remember_texts(id, entering.collect::<Vec<_>>()).await?;
         let mut redactor = new_redactor()?;
         let (mut events, mut entering, mut reports) = (Vec::new(), Vec::new(), Vec::new());
         for judged in judged {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use tidegate_core::{Class, Confined, Entry, Ident, Name};
 use tidegate_ledger::EvidencePointer;
 use tidegate_ledger::event::{ChildOpened, ChildReturned, Disposition, Event, InjectionDetectionHit};
-use tidegate_store::{Kin, OpenError, Opening, Session};
+use tidegate_store::{Kin, OpenError, Opening, Origin, Session, StoreError};
 
 use super::schema::AnswerSchema;
 use super::{ChildError, Runs, own_name};
@@ -235,6 +235,8 @@ impl Engine {
             .store
             .take_answer(&kin.child, released_bits, runs.rules.run_bits)
             .await?;
+        let words = Value::Object(values.clone()).to_string();
+        self.remember_child(kin, words).await?;
         let event = returned_event(kin, label, released_bits);
         self.provenance.note(&kin.parent, [event], now()).await?;
         Ok(Returned {
@@ -275,6 +277,7 @@ impl Engine {
             return Err(ChildError::Hostile);
         }
         let run_bits = runs.store.take_answer(&kin.child, 0, runs.rules.run_bits).await?;
+        self.remember_child(kin, text.clone()).await?;
         let entry = Entry {
             class,
             kinds: child.context.kinds().union(found.kinds()),
@@ -292,6 +295,13 @@ impl Engine {
             released_bits: 0,
             run_bits,
         })
+    }
+
+    /// What a child says may be what a page told it to say, so its parent's guards doubt it. The child itself begins without a
+    /// memory of where values came from, which counts as a full one: what its parent told it was not seen.
+    async fn remember_child(&self, kin: &Kin, words: String) -> Result<(), StoreError> {
+        let word = (Origin::Untrusted, Name::from(&kin.child), words);
+        self.remember_texts(&kin.parent, [word]).await
     }
 
     /// Raises a label for what came from kin, on the record and visibly so.

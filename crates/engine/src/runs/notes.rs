@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tidegate_core::{Class, Entry, Ident};
 use tidegate_ledger::event::{Disposition, Event, MemoryAccess, MemoryAct, MemoryKind};
-use tidegate_store::{MirrorError, Session, Shelf, StoreError, TurnError};
+use tidegate_store::{MirrorError, Origin, Session, Shelf, StoreError, TurnError};
 
 use super::page::{Note, class_of};
 use super::{Runs, own_name};
@@ -264,6 +264,13 @@ impl Engine {
                 None => shown.push(note),
             }
         }
+        // What other runs wrote down may be what a page told them to; this run's own words are the agent's.
+        let word = match memory {
+            Memory::Scratchpad => Origin::Agent,
+            Memory::Agent => Origin::Untrusted,
+        };
+        let words = shown.iter().map(|note| (word, place.clone(), note.text.clone()));
+        self.remember_texts(id, words.collect::<Vec<_>>()).await?;
         let entry = Entry {
             class,
             kinds: class.kind().into_iter().collect(),

@@ -3,6 +3,7 @@
 pub(crate) mod calls;
 pub(crate) mod context;
 pub(crate) mod events;
+pub(crate) mod operator;
 pub(crate) mod plan;
 pub(crate) mod provenance;
 pub(crate) mod runs;

@@ -134,6 +134,21 @@ pub(crate) struct PlannedCallObject {
     pub(crate) after: Vec<usize>,
 }
 
+/// What the user typed.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OperatorInputBody {
+    pub(crate) text: String,
+    /// The class it brings into the session: public, internal, confidential, pii or secret. Left out: the label stays.
+    pub(crate) sensitivity: Option<String>,
+}
+
+/// What the user typed is known from now on.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct OperatorInputAnswer {
+    pub(crate) known: bool,
+}
+
 /// What is to be said of a plan.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PlanAnswer {

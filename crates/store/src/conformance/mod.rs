@@ -8,6 +8,7 @@
 )]
 
 mod memory;
+mod origins;
 mod sessions;
 mod tokens;
 
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 use tidegate_core::{Class, Entry, Ident, Kind, Kinds, Moment, Name};
 
-use crate::{MemoryStore, Opening, SessionStore, TokenStore};
+use crate::{MemoryStore, Opening, OriginStore, SessionStore, TokenStore};
 
 /// Runs every case, each on a state of its own. `open` is called with the name of the case.
 pub async fn run_all<S, F>(open: impl Fn(&'static str) -> F)
@@ -68,6 +69,35 @@ where
         adopt_bounds_the_children, one_answer_for_each_child, bits_of_all_children_are_bounded,
         racing_answers_stay_within_the_bits
     }
+}
+
+/// Runs every case of [`OriginStore`], each on a state of its own. What a case left must be the same to a handle that is
+/// opened afterwards.
+pub async fn run_origins<S, F>(open: impl Fn(&'static str) -> F)
+where
+    S: OriginStore + SessionStore + 'static,
+    F: Future<Output = S>,
+{
+    macro_rules! cases {
+        ($($case:ident),+ $(,)?) => {
+            $({
+                let name = stringify!($case);
+                let handles = Handles { one: Arc::new(open(name).await), two: Arc::new(open(name).await) };
+                origins::$case(&handles).await;
+                let left = handles.one.recall(&ident("s-1"), 0).await;
+                drop(handles);
+                assert_eq!(open(name).await.recall(&ident("s-1"), 0).await, left, "{name}");
+            })+
+        };
+    }
+    cases!(
+        recall_gives_what_was_kept_in_order,
+        begin_changes_nothing_begun,
+        a_chunk_beyond_the_bounds_closes,
+        what_was_never_begun_is_closed,
+        no_session_has_no_memory,
+        racing_chunks_are_all_kept,
+    );
 }
 
 /// Two handles on one state.

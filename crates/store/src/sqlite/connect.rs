@@ -13,7 +13,11 @@ use super::failure::{failed, io};
 use crate::StoreError;
 
 /// Each entry takes a file from version `index` to `index + 1`. Never change one that was released; add one.
-const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("memory.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("schema.sql"),
+    include_str!("origins.sql"),
+    include_str!("memory.sql"),
+];
 
 /// Creates or opens the file with its schema, and gives the connection that writes. A new file is created by a
 /// descriptor that is closed again, so no other store may be opened meanwhile: see [`super::watch`].

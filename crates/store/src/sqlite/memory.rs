@@ -31,7 +31,7 @@ impl MemoryStore for SqliteStore {
                 return Err(TurnError::Moved);
             }
             put_page(batch.conn, &shelf, &new)?;
-            batch.wrote_other();
+            batch.wrote_beside();
             Ok(())
         };
         self.writer.run(turn).await
@@ -48,7 +48,7 @@ impl MemoryStore for SqliteStore {
                     .prepare_cached("DELETE FROM page WHERE shelf = ?1 AND user = ?2 AND owner = ?3")
                     .and_then(|mut statement| statement.execute(params![kind, user, owner]))
                     .map_err(failed)?;
-                batch.wrote_other();
+                batch.wrote_beside();
             }
             Ok(taken)
         };
@@ -67,7 +67,7 @@ impl MemoryStore for SqliteStore {
         let adopt = move |batch: &Batch<'_>| {
             refuse_strange_kin(batch.conn, &kin, most)?;
             insert_kin(batch.conn, &kin)?;
-            batch.wrote_other();
+            batch.wrote_beside();
             Ok(())
         };
         self.writer.run(adopt).await
@@ -97,7 +97,7 @@ impl MemoryStore for SqliteStore {
                 .prepare_cached("UPDATE kin SET taken_bits = ?2 WHERE child = ?1")
                 .and_then(|mut statement| statement.execute(params![child.as_str(), bits]))
                 .map_err(failed)?;
-            batch.wrote_other();
+            batch.wrote_beside();
             Ok(taken)
         };
         self.writer.run(take).await

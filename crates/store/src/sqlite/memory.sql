@@ -1,4 +1,4 @@
--- Version 2. Pages of notes (their text lies in the evidence vault) and which session started which.
+-- Version 3. Pages of notes (their text lies in the evidence vault) and which session started which.
 
 CREATE TABLE page (
     shelf TEXT NOT NULL CHECK (shelf IN ('run', 'agent')),

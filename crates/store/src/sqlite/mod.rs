@@ -9,6 +9,7 @@ mod cache;
 mod connect;
 mod failure;
 mod memory;
+mod origins;
 mod reader;
 mod rows;
 mod watch;

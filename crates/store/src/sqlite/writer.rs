@@ -37,7 +37,7 @@ struct Changed {
     sessions: Vec<Arc<Session>>,
     tokens: Vec<Arc<TokenRecord>>,
     /// Something is to be committed that is no row of a session or a token.
-    other: bool,
+    beside: bool,
 }
 
 impl Writer {
@@ -111,13 +111,13 @@ impl Batch<'_> {
             .prepare_cached(sql)
             .and_then(|mut statement| statement.execute([]))
             .map_err(failed)?;
-        self.wrote_other();
+        self.wrote_beside();
         Ok(())
     }
 
-    /// A row was written that no reader keeps in memory.
-    pub(super) fn wrote_other(&self) {
-        self.changed.borrow_mut().other = true;
+    /// Something was written that no cache holds.
+    pub(super) fn wrote_beside(&self) {
+        self.changed.borrow_mut().beside = true;
     }
 
     /// Applies one change or leaves no trace of it.
@@ -228,10 +228,10 @@ fn commit(conn: &mut Connection, jobs: &mut [Box<dyn Job>], cache: &Cache) -> Re
     let Changed {
         sessions,
         tokens,
-        other,
+        beside,
     } = changed.into_inner();
     if sessions.is_empty() && tokens.is_empty() {
-        return if other { tx.commit() } else { tx.rollback() }.map_err(failed);
+        return if beside { tx.commit() } else { tx.rollback() }.map_err(failed);
     }
     tx.prepare_cached("UPDATE store SET revision = ?1")
         .and_then(|mut statement| statement.execute([revision]))

@@ -8,6 +8,7 @@ mod citations;
 #[cfg(test)]
 mod context_tests;
 mod detect;
+mod integrity;
 mod limits;
 mod mcp;
 mod model;
