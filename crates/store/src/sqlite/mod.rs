@@ -8,6 +8,8 @@
 mod cache;
 mod connect;
 mod failure;
+mod memory;
+mod origins;
 mod reader;
 mod rows;
 mod watch;

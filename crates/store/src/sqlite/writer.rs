@@ -50,7 +50,7 @@ struct Changed {
     sessions: Vec<Arc<Session>>,
     tokens: Vec<Arc<TokenRecord>>,
     /// Something is to be committed that is no row of a session or a token.
-    probed: bool,
+    beside: bool,
 }
 
 impl Writer {
@@ -154,8 +154,13 @@ impl Batch<'_> {
             .prepare_cached(sql)
             .and_then(|mut statement| statement.execute([]))
             .map_err(failed)?;
-        self.changed.borrow_mut().probed = true;
+        self.wrote_beside();
         Ok(())
+    }
+
+    /// Something was written that no cache holds.
+    pub(super) fn wrote_beside(&self) {
+        self.changed.borrow_mut().beside = true;
     }
 
     /// Applies one change or leaves no trace of it.
@@ -297,10 +302,10 @@ fn commit(conn: &mut Connection, jobs: &mut [Box<dyn Job>], cache: &Cache) -> Re
     let Changed {
         sessions,
         tokens,
-        probed,
+        beside,
     } = changed.into_inner();
     if sessions.is_empty() && tokens.is_empty() {
-        return if probed { tx.commit() } else { tx.rollback() }.map_err(failed);
+        return if beside { tx.commit() } else { tx.rollback() }.map_err(failed);
     }
     tx.prepare_cached("UPDATE store SET revision = ?1")
         .and_then(|mut statement| statement.execute([revision]))
