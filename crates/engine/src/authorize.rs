@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{Attempt, Class, Confined, Decision, Ident, Name, Refusal, Tool, decide};
+use tidegate_core::{Attempt, Class, Confined, Decision, Ident, Name, Refusal, Tool, Veiled, decide};
 use tidegate_ledger::event::{
     self, Event, EvidencePointer, FieldNames, PiiEgressBlock, PiiLeakRisk, ToolArgumentConstruction, Verdict,
 };
@@ -141,6 +141,7 @@ fn decide_call(known: Option<&Tool>, name: &Name, session: &Session, found: &Fou
         context: &session.context,
         arguments,
         argument_kinds,
+        veiled: Veiled::Nothing,
     })
 }
 
