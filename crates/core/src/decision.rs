@@ -90,9 +90,9 @@ pub fn decide(attempt: Attempt<'_>) -> Decision {
 fn refused_veil(tool: &Tool, veiled: Veiled) -> Option<Rule> {
     match veiled {
         Veiled::Nothing => None,
-        Veiled::Known(_) if !tool.sink => Some(Rule::StubOutsideSink),
+        Veiled::Known(_) | Veiled::Mixed(_) if !tool.sink => Some(Rule::StubOutsideSink),
         Veiled::Known(class) => (class > tool.ceiling).then_some(Rule::StubAboveCeiling),
-        Veiled::Unknown => tool.sink.then_some(Rule::UnknownStub),
+        Veiled::Unknown | Veiled::Mixed(_) => tool.sink.then_some(Rule::UnknownStub),
     }
 }
 

@@ -90,7 +90,7 @@ impl Refusal {
             veiled,
         } = attempt;
         let veiled = match veiled {
-            Veiled::Known(class) => class,
+            Veiled::Known(class) | Veiled::Mixed(class) => class,
             Veiled::Nothing | Veiled::Unknown => Class::Public,
         };
         let halted_by = context

@@ -70,6 +70,8 @@ pub enum Veiled {
     Known(Class),
     /// One that this session was never given, or that leads nowhere any more.
     Unknown,
+    /// Both; the highest class of what is known.
+    Mixed(Class),
 }
 
 impl Tool {

@@ -28,11 +28,20 @@ pub enum Act {
     Bring,
     /// Start its context anew.
     Reset,
+    /// Be given the values behind its stubs and handles, to carry them to a tool.
+    Resolve,
 }
 
 impl Act {
     /// Every act.
-    pub const ALL: [Self; 5] = [Self::Open, Self::Look, Self::Call, Self::Bring, Self::Reset];
+    pub const ALL: [Self; 6] = [
+        Self::Open,
+        Self::Look,
+        Self::Call,
+        Self::Bring,
+        Self::Reset,
+        Self::Resolve,
+    ];
 
     /// What it is called in a record.
     #[must_use]
@@ -43,6 +52,7 @@ impl Act {
             Self::Call => "call",
             Self::Bring => "bring",
             Self::Reset => "reset",
+            Self::Resolve => "resolve",
         }
     }
 
@@ -55,6 +65,7 @@ impl Act {
             Self::Call => "make calls",
             Self::Bring => "bring data into sessions",
             Self::Reset => "reset sessions",
+            Self::Resolve => "resolve stubs and handles",
         }
     }
 }
@@ -76,6 +87,12 @@ pub const fn reach(role: Role, act: Act) -> Reach {
     match (role, act) {
         (Role::Agent, Act::Open | Act::Look | Act::Call | Act::Bring) => Reach::Own,
         (Role::Agent | Role::Connector, Act::Reset) => Reach::Nothing,
+        // Whoever works for the agent may not see what the agent may not; who carries calls to tools must.
+        (Role::Connector, Act::Resolve) => Reach::All,
+        (
+            Role::Agent | Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Auditor | Role::Admin,
+            Act::Resolve,
+        ) => Reach::Nothing,
         (Role::Connector, Act::Open | Act::Look | Act::Call | Act::Bring) => Reach::All,
         (Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Auditor, Act::Look) => Reach::All,
         (

@@ -15,6 +15,7 @@ use crate::discovered::Discovered;
 use crate::inspect::Inspector;
 use crate::model::Model;
 use crate::provenance::word;
+use crate::veil::Veils;
 use crate::watch::Watchers;
 use crate::{AccessError, Observer, Policy, Provenance};
 
@@ -47,6 +48,7 @@ pub struct Engine {
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) watchers: Watchers,
     pub(crate) discovered: Discovered,
+    pub(crate) veils: Veils,
 }
 
 impl Engine {
@@ -75,6 +77,7 @@ impl Engine {
             model: None,
             observer,
             watchers: Watchers::new(),
+            veils: Veils::new(),
         }
     }
 

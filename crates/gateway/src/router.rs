@@ -98,6 +98,8 @@ fn documented_routes() -> OpenApiRouter<App> {
         .routes(routes!(api::calls::authorize))
         .routes(routes!(api::calls::respond))
         .routes(routes!(api::calls::output))
+        .routes(routes!(api::veil::select))
+        .routes(routes!(api::veil::resolve))
         .routes(routes!(api::sessions::add_dataset))
         .routes(routes!(api::sessions::reset))
         .routes(routes!(api::provenance::records))

@@ -6,6 +6,7 @@ mod govern;
 mod lists;
 mod stopped;
 mod upward;
+mod veil;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
