@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Class, Integrity, Name};
+use crate::{Class, FieldClasses, Integrity, Name, SealRule};
 
 /// What a tool's code may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -142,6 +142,12 @@ pub struct ToolFacts {
     pub control: Control,
     /// How far it is believed, and what it guards.
     pub integrity: Integrity,
+    /// The classes of the parts of what it returns.
+    pub fields: FieldClasses,
+    /// When what it returns is withheld behind a handle.
+    pub seal: SealRule,
+    /// Whether secrets out of what it returns may be kept on disk.
+    pub keeps_secrets: bool,
 }
 
 impl ToolFacts {
@@ -157,6 +163,9 @@ impl ToolFacts {
             sink: false,
             control: Control::Auto,
             integrity: Integrity::UNDECLARED,
+            fields: FieldClasses::NONE,
+            seal: SealRule::OnRequest,
+            keeps_secrets: false,
         }
     }
 }
@@ -180,6 +189,12 @@ pub struct Tool {
     pub control: Control,
     /// How far it is believed, and what it guards.
     pub integrity: Integrity,
+    /// The classes of the parts of what it returns.
+    pub fields: FieldClasses,
+    /// When what it returns is withheld behind a handle.
+    pub seal: SealRule,
+    /// Whether secrets out of what it returns may be kept on disk.
+    pub keeps_secrets: bool,
 }
 
 impl Tool {
@@ -202,6 +217,9 @@ impl Tool {
             sink: facts.sink,
             control: facts.control,
             integrity: facts.integrity,
+            fields: facts.fields,
+            seal: facts.seal,
+            keeps_secrets: facts.keeps_secrets,
         }
     }
 

@@ -18,6 +18,7 @@ use crate::model::Model;
 use crate::origin::Origins;
 use crate::provenance::word;
 use crate::runs::Runs;
+use crate::veil::Veils;
 use crate::watch::Watchers;
 use crate::{AccessError, Observer, Policy, Provenance};
 
@@ -53,6 +54,7 @@ pub struct Engine {
     pub(crate) discovered: Discovered,
     pub(crate) rules: ContextRules,
     pub(crate) runs: Option<Runs>,
+    pub(crate) veils: Veils,
 }
 
 impl Engine {
@@ -84,6 +86,7 @@ impl Engine {
             watchers: Watchers::new(),
             rules: ContextRules::none(),
             runs: None,
+            veils: Veils::new(),
         }
     }
 

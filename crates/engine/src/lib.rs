@@ -25,6 +25,7 @@ mod provenance;
 mod record;
 mod runs;
 mod sessions;
+mod veil;
 mod watch;
 
 pub use access::{Act, Caller, Reach};
@@ -51,3 +52,4 @@ pub use runs::{
     Recalled, Returned, RunRules,
 };
 pub use sessions::{ContextView, OpenRequest};
+pub use veil::{Bringing, Form, Handle, Resolved, SelectError, Unveiling, VeilError};

@@ -104,6 +104,8 @@ fn documented_routes() -> OpenApiRouter<App> {
         .routes(routes!(api::runs::end))
         .routes(routes!(api::runs::hand_back))
         .routes(routes!(api::operator::input))
+        .routes(routes!(api::veil::select))
+        .routes(routes!(api::veil::resolve))
         .routes(routes!(api::sessions::add_dataset))
         .routes(routes!(api::sessions::reset))
         .routes(routes!(api::provenance::records))
