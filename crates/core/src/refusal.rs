@@ -1,6 +1,6 @@
 //! Why a call did not pass, in words an agent can act on. Built from names and classes alone, never from data.
 
-use crate::{Attempt, Class, Kinds, Name, Tool};
+use crate::{Attempt, Class, Grant, Kinds, Name, Tool};
 
 /// The rule that stopped a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,6 +63,7 @@ pub struct Refusal {
     kinds: Kinds,
     argument_kinds: Kinds,
     source: Option<Name>,
+    grant: Grant,
 }
 
 impl Refusal {
@@ -88,6 +89,7 @@ impl Refusal {
             kinds: context.kinds(),
             argument_kinds,
             source: halted_by.or_else(|| context.contamination_source()).cloned(),
+            grant: tool.grant,
         }
     }
 
@@ -104,6 +106,7 @@ impl Refusal {
             kinds: Kinds::NONE,
             argument_kinds: Kinds::NONE,
             source: None,
+            grant: tool.grant,
         }
     }
 
@@ -145,9 +148,17 @@ impl Refusal {
                 self.source.as_ref().map_or("an earlier call", Name::as_str),
             ),
             Rule::NotPermitted => format!("tool \"{tool}\" blocked: this agent may not use it"),
-            Rule::AuthorityUnreachable => {
-                format!("tool \"{tool}\" blocked: the authority that says who may use it cannot be reached")
-            }
+            Rule::AuthorityUnreachable => format!(
+                "tool \"{tool}\" blocked: the authority that says who may use it cannot be asked{}",
+                self.unanswered(),
+            ),
+        }
+    }
+
+    fn unanswered(&self) -> String {
+        match self.grant {
+            Grant::Unanswered(why) => format!(": {why}"),
+            Grant::Given | Grant::Refused => String::new(),
         }
     }
 

@@ -38,12 +38,12 @@ impl Engine {
         tool: &Name,
         arguments: &Payload,
     ) -> Result<Authorized, AccessError> {
-        self.session_for(caller, Act::Call, id).await?;
+        let asking = self.session_for(caller, Act::Call, id).await?;
         let found = self.inspector.arguments(tool, arguments).await?;
-        // Read again: looking may have taken a while, and a rise in that time is in force.
+        let (known, version) = self.tool_for(&asking, tool).await?;
+        let known = known.as_ref();
+        // Read again: looking and asking may have taken a while, and a rise in that time is in force.
         let session = self.store.current(id).await?.ok_or(AccessError::NoSession)?;
-        let control = self.control();
-        let known = control.find(tool.as_str());
         let decision = decide_call(known, tool, &session, &found);
         let shown = self.nameable(tool, known)?;
         let record = DecisionRecord {
@@ -52,7 +52,7 @@ impl Engine {
             tool: &shown,
             decision: &decision,
             arguments: found.class(),
-            policy: &self.policy.version,
+            policy: &version,
         };
         let evidence = self.evidence_of_leak(&record, known, arguments).await?;
         let mut events = self.decision_events(&record, known, arguments);

@@ -6,6 +6,7 @@
 
 pub mod access;
 mod audit;
+mod authority;
 mod authorize;
 mod deliver;
 mod discovered;
@@ -26,6 +27,7 @@ mod watch;
 
 pub use access::{Act, Caller, Reach};
 pub use audit::AuditError;
+pub use authority::{Authority, Subject, Tagged, Unanswered};
 pub use authorize::Authorized;
 pub use deliver::Delivered;
 pub use engine::{Engine, Parts};
