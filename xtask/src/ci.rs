@@ -1,12 +1,16 @@
 //! What has to pass before a change is merged.
 
-use crate::mcp_clients;
-use crate::steps::{cargo, say};
+use xtask::services;
 
-/// Every test of the workspace, the style checks of [`crate::tidy`] among them.
+use crate::mcp_clients;
+use crate::steps::{cargo, root, say};
+
+/// Every test of the workspace, the style checks of [`crate::tidy`] among them, with the real servers that some need.
 pub(crate) fn test() -> Result<(), String> {
     mcp_clients::install()?;
-    cargo(&["test", "--workspace"], &[])?;
+    let servers = services::start_all(&root(), say)?;
+    cargo(&["test", "--workspace"], &servers.environment())?;
+    drop(servers);
     say("==> all tests passed");
     Ok(())
 }
