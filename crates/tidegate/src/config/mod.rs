@@ -8,6 +8,7 @@ mod detect;
 mod limits;
 mod mcp;
 mod model;
+mod openfga;
 mod problem;
 mod retention;
 mod servers;
@@ -29,6 +30,7 @@ use toml::de::DeTable;
 
 pub(crate) use detect::Detect;
 pub(crate) use model::{Model, Source};
+pub(crate) use openfga::{Login, OpenFga};
 pub(crate) use problem::{Problem, Severity};
 pub(crate) use servers::{Reach, Server};
 pub(crate) use telemetry::Telemetry;
@@ -78,6 +80,8 @@ pub(crate) struct Config {
     pub(crate) servers: Vec<Server>,
     /// How the gateway to them behaves.
     pub(crate) mcp: tidegate_gateway::mcp::Options,
+    /// Who says who may use which tool, if not the control list.
+    pub(crate) openfga: Option<OpenFga>,
 }
 
 /// What flags and variables say; each wins over the file.
@@ -133,6 +137,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let telemetry = places.read_telemetry(&mut root);
     let servers = servers::read(&mut root);
     let mcp = mcp::read(&mut root);
+    let openfga = openfga::read(&mut root);
     refuse_reserved(&mut root);
     places.refuse_inside(&workspaces, report);
     let tools = tools?;
@@ -148,6 +153,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         telemetry,
         servers,
         mcp,
+        openfga,
     })
 }
 
@@ -179,13 +185,7 @@ fn read_workspaces(root: &mut Section<'_, '_>, directory: &Path) -> Vec<PathBuf>
 
 /// Sections that a later version will read. Their keys are not looked at: the name alone is the error.
 fn refuse_reserved(root: &mut Section<'_, '_>) {
-    for (name, instead) in [
-        ("store", "this version keeps its state in SQLite under data_dir"),
-        (
-            "openfga",
-            "this version takes what it knows of tools from [tools] alone",
-        ),
-    ] {
+    for (name, instead) in [("store", "this version keeps its state in SQLite under data_dir")] {
         if root.has(name) {
             root.report().error(
                 root.offset_of(name),
