@@ -1,6 +1,6 @@
 //! What has to pass before a change is merged.
 
-use xtask::services;
+use xtask::{model, services};
 
 use crate::mcp_clients;
 use crate::steps::{cargo, root, say};
@@ -8,6 +8,7 @@ use crate::steps::{cargo, root, say};
 /// Every test of the workspace, the style checks of [`crate::tidy`] among them, with the real servers that some need.
 pub(crate) fn test() -> Result<(), String> {
     mcp_clients::install()?;
+    model::install(say)?;
     let servers = services::start_all(&root(), say)?;
     cargo(&["test", "--workspace"], &servers.environment())?;
     drop(servers);
