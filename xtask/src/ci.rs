@@ -2,8 +2,8 @@
 
 use xtask::{model, services};
 
-use crate::mcp_clients;
 use crate::steps::{cargo, root, say};
+use crate::{deploy, mcp_clients};
 
 /// Every test of the workspace, the style checks of [`crate::tidy`] among them, with the real servers that some need.
 pub(crate) fn test() -> Result<(), String> {
@@ -16,7 +16,7 @@ pub(crate) fn test() -> Result<(), String> {
     Ok(())
 }
 
-/// Formatting, clippy and documentation, with warnings denied.
+/// Formatting, clippy and documentation, with warnings denied, and the files of deploy/.
 pub(crate) fn lint() -> Result<(), String> {
     cargo(&["fmt", "--all", "--check"], &[])?;
     cargo(
@@ -27,6 +27,7 @@ pub(crate) fn lint() -> Result<(), String> {
         &["doc", "--workspace", "--no-deps"],
         &[("RUSTDOCFLAGS", "-D warnings")],
     )?;
+    deploy::lint()?;
     say("==> formatted, linted and documented");
     Ok(())
 }

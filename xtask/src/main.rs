@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod deploy;
 mod eval;
 mod fuzz;
 mod mcp_clients;
@@ -13,7 +14,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
   test            every test of the workspace
-  lint            formatting, clippy and documentation, warnings denied
+  lint            formatting, clippy and documentation, warnings denied; the files of deploy/
   tidy            what a program can check of the house style
   ci              test, then lint
   fuzz [TARGET [SECONDS]]
