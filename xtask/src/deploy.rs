@@ -1,18 +1,23 @@
-//! Whether deploy/ can be read by those it is for: every file as YAML, every Kubernetes object against its schema.
+//! Whether deploy/ can be read by those it is for: every file as YAML, every Kubernetes object against its
+//! schema, the compose file by compose's own reader.
 //!
-//! The tools come from PyPI into target/deploy-lint; the schemas are in the package, so nothing else is fetched.
+//! The tools come from PyPI and from source by Go into target/deploy-lint; the schemas are in them, so nothing else is
+//! fetched.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::steps::{root, say};
 
 const TOOLS: [&str; 2] = ["kubernetes-validate==1.37.0", "yamllint==1.38.0"];
 
+/// Compose's own reader of compose files.
+const COMPOSE: &str = "github.com/compose-spec/compose-go/v2/cmd@v2.16.2";
+
 /// The oldest version of Kubernetes that the manifests are meant for, and the newest that the schemas know.
 const VERSIONS: [&str; 2] = ["1.30", "1.37"];
 
-/// Checks the files. Without python that is an error only where CI=true.
+/// Checks the files. Without python and go that is an error only where CI=true.
 pub(crate) fn lint() -> Result<(), String> {
     let place = root().join("target/deploy-lint");
     match install(&place) {
@@ -33,7 +38,16 @@ pub(crate) fn lint() -> Result<(), String> {
         let args = [&["--strict", "--quiet", "-k", version][..], &manifests].concat();
         run(&bin.join("kubernetes-validate"), &args)?;
     }
-    Ok(())
+    // Variables are left as they are: whoever deploys sets them.
+    let compose = Command::new(bin.join("cmd"))
+        .args(["-no-interpolation", "deploy/compose/compose.yaml"])
+        .current_dir(root())
+        .stdout(Stdio::null())
+        .status();
+    match compose {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err("deploy/compose/compose.yaml is not for compose".into()),
+    }
 }
 
 /// The files that hold objects of Kubernetes' own; kustomize's list of them is none.
@@ -51,7 +65,7 @@ fn manifests() -> Result<Vec<String>, String> {
 
 fn install(place: &Path) -> Result<(), String> {
     let mark = place.join("installed");
-    let wanted = TOOLS.join(" ");
+    let wanted = [&TOOLS[..], &[COMPOSE]].concat().join(" ");
     if std::fs::read_to_string(&mark).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
@@ -61,6 +75,13 @@ fn install(place: &Path) -> Result<(), String> {
         &place.join("bin/pip"),
         &[&["install", "--quiet"][..], &TOOLS].concat(),
     )?;
+    let built = Command::new("go")
+        .args(["install", COMPOSE])
+        .env("GOBIN", place.join("bin"))
+        .status();
+    if !built.is_ok_and(|status| status.success()) {
+        return Err(format!("go cannot install {COMPOSE}"));
+    }
     std::fs::write(&mark, wanted).map_err(|error| format!("cannot write in target: {error}"))
 }
 

@@ -20,7 +20,10 @@ use tidegate_core::Name;
 use tidegate_engine::Authority;
 
 const SERVER: &str = "TIDEGATE_TEST_OPENFGA";
-const ALICE: (&str, &str, &str) = ("alice", "bot", "s1");
+/// A user, an agent and a session.
+type Who = (&'static str, &'static str, &'static str);
+
+const ALICE: Who = ("alice", "bot", "s1");
 
 fn names(names: &[&str]) -> HashSet<Name> {
     names.iter().map(|name| Name::parse(name).unwrap()).collect()
@@ -29,14 +32,14 @@ fn names(names: &[&str]) -> HashSet<Name> {
 #[tokio::test]
 async fn leave_is_given_to_agents_users_teams_and_sessions() {
     let Some(url) = server(SERVER) else { return };
-    let everyone = [
+    let everyone: [Who; 5] = [
         ALICE,
         ("alice", "bot", "s9"),
         ("alice", "other", "s9"),
         ("bob", "bot", "s2"),
         ("bob", "other", "s3"),
     ];
-    let cases: [(&str, &[(&str, &str, &str)]); 6] = [
+    let cases: [(&str, &[Who]); 6] = [
         ("agent:*", &everyone),
         ("agent:alice/bot", &everyone[..2]),
         ("user:alice#agent", &everyone[..3]),
