@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Class, Grant, Name, Tags};
+use crate::{Class, Grant, Integrity, Name, Tags};
 
 /// What a tool's code may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -140,6 +140,8 @@ pub struct ToolFacts {
     pub sink: bool,
     /// How much of a person its calls need.
     pub control: Control,
+    /// How far it is believed, and what it guards.
+    pub integrity: Integrity,
 }
 
 impl ToolFacts {
@@ -154,6 +156,7 @@ impl ToolFacts {
             external: false,
             sink: false,
             control: Control::Auto,
+            integrity: Integrity::UNDECLARED,
         }
     }
 }
@@ -179,6 +182,8 @@ pub struct Tool {
     pub grant: Grant,
     /// The classes that somebody stated, as against those that follow from the other facts.
     pub stated: Stated,
+    /// How far it is believed, and what it guards.
+    pub integrity: Integrity,
 }
 
 /// What was stated of a tool, so that its other answers can be worked out anew when a fact changes.
@@ -210,6 +215,7 @@ impl Tool {
                 returns: facts.returns,
                 ceiling: facts.ceiling,
             },
+            integrity: facts.integrity,
         }
     }
 

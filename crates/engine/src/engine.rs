@@ -11,11 +11,14 @@ use tidegate_ledger::event::{Event, TokenUsedByAdmin};
 use tidegate_store::{Admitted, Mirror, MirrorError, Session, SessionStore};
 
 use crate::access::{Act, Caller, Reach, reach};
+use crate::assembly::ContextRules;
 use crate::authority::Asked;
 use crate::discovered::Discovered;
 use crate::inspect::Inspector;
 use crate::model::Model;
+use crate::origin::Origins;
 use crate::provenance::word;
+use crate::runs::Runs;
 use crate::watch::Watchers;
 use crate::{AccessError, Observer, Policy, Provenance};
 
@@ -46,9 +49,12 @@ pub struct Engine {
     pub(crate) inspector: Arc<Inspector>,
     pub(crate) model: Option<Model>,
     pub(crate) asked: Option<Asked>,
+    pub(crate) origins: Option<Origins>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) watchers: Watchers,
     pub(crate) discovered: Discovered,
+    pub(crate) rules: ContextRules,
+    pub(crate) runs: Option<Runs>,
 }
 
 impl Engine {
@@ -76,8 +82,11 @@ impl Engine {
             inspector,
             model: None,
             asked: None,
+            origins: None,
             observer,
             watchers: Watchers::new(),
+            rules: ContextRules::none(),
+            runs: None,
         }
     }
 

@@ -4,6 +4,7 @@ mod authority;
 mod cli;
 mod commands;
 mod config;
+mod context;
 mod failure;
 mod model;
 mod source;

@@ -63,6 +63,7 @@ impl Session {
     }
 
     async fn respond(&self, key: u64, outlet: &Outlet, request: Envelope) -> Result<Envelope, Stopped> {
+        let request = self.hear_operator(request).await?;
         let params = request.params();
         if let Some(meta) = params.object("_meta")
             && meta.get(era::VERSION_KEY).is_some()
