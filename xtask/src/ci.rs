@@ -1,17 +1,22 @@
 //! What has to pass before a change is merged.
 
-use crate::mcp_clients;
-use crate::steps::{cargo, say};
+use xtask::{model, services};
 
-/// Every test of the workspace, the style checks of [`crate::tidy`] among them.
+use crate::steps::{cargo, root, say};
+use crate::{deploy, mcp_clients};
+
+/// Every test of the workspace, the style checks of [`crate::tidy`] among them, with the real servers that some need.
 pub(crate) fn test() -> Result<(), String> {
     mcp_clients::install()?;
-    cargo(&["test", "--workspace"], &[])?;
+    model::install(say)?;
+    let servers = services::start_all(&root(), say)?;
+    cargo(&["test", "--workspace"], &servers.environment())?;
+    drop(servers);
     say("==> all tests passed");
     Ok(())
 }
 
-/// Formatting, clippy and documentation, with warnings denied.
+/// Formatting, clippy and documentation, with warnings denied, and the files of deploy/.
 pub(crate) fn lint() -> Result<(), String> {
     cargo(&["fmt", "--all", "--check"], &[])?;
     cargo(
@@ -22,6 +27,7 @@ pub(crate) fn lint() -> Result<(), String> {
         &["doc", "--workspace", "--no-deps"],
         &[("RUSTDOCFLAGS", "-D warnings")],
     )?;
+    deploy::lint()?;
     say("==> formatted, linted and documented");
     Ok(())
 }

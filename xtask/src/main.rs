@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod deploy;
 mod eval;
 mod fuzz;
 mod mcp_clients;
@@ -13,11 +14,12 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
   test            every test of the workspace
-  lint            formatting, clippy and documentation, warnings denied
+  lint            formatting, clippy and documentation, warnings denied; the files of deploy/
   tidy            what a program can check of the house style
   ci              test, then lint
   fuzz [TARGET [SECONDS]]
                   looks for inputs that break the detector's laws; needs cargo-fuzz
+  fga-model       writes the authorization model for OpenFGA's API from crates/authority/model/tidegate.fga
   mcp-clients     the official MCP clients and servers that some tests need, into target/mcp-test
   bench [NAME]    what things cost, beside the machine's own limits in the same run
   eval [model]    how well the detectors do on ../shared/eval, or a model beside them; writes docs/quality.md and
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         "test" => ci::test(),
         "lint" => ci::lint(),
         "tidy" => tidy::run(),
+        "fga-model" => xtask::model::install(steps::say).and_then(|()| xtask::model::write()),
         "mcp-clients" => mcp_clients::install(),
         "ci" => ci::test().and_then(|()| ci::lint()),
         "bench" => bench::run(words.next().as_deref()),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Class, FieldClasses, Integrity, Name, SealRule};
+use crate::{Class, FieldClasses, Grant, Integrity, Name, SealRule, Tags};
 
 /// What a tool's code may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -187,6 +187,10 @@ pub struct Tool {
     pub sink: bool,
     /// How much of a person its calls need.
     pub control: Control,
+    /// Whether whoever asks may use it at all. A control list gives everybody leave; an authority may not.
+    pub grant: Grant,
+    /// The classes that somebody stated, as against those that follow from the other facts.
+    pub stated: Stated,
     /// How far it is believed, and what it guards.
     pub integrity: Integrity,
     /// The classes of the parts of what it returns.
@@ -197,17 +201,22 @@ pub struct Tool {
     pub keeps_secrets: bool,
 }
 
+/// What was stated of a tool, so that its other answers can be worked out anew when a fact changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stated {
+    /// The class of what it returns.
+    pub returns: Option<Class>,
+    /// The highest class it may be given.
+    pub ceiling: Option<Class>,
+}
+
 impl Tool {
     /// Fills in what was not declared. External or CONNECT: ceiling public, and what comes back is public. Anything
     /// else may be given everything, and what it returns cannot be classified, so it counts as confidential.
     #[must_use]
     pub fn declared(facts: ToolFacts) -> Self {
         let external = facts.external || facts.permissions.contains(Permission::Connect);
-        let (returns, ceiling) = if external {
-            (Class::Public, Class::Public)
-        } else {
-            (Class::UNCLASSIFIED, Class::Secret)
-        };
+        let (returns, ceiling) = unstated(external);
         Self {
             name: facts.name,
             permissions: facts.permissions,
@@ -216,6 +225,11 @@ impl Tool {
             external,
             sink: facts.sink,
             control: facts.control,
+            grant: Grant::Given,
+            stated: Stated {
+                returns: facts.returns,
+                ceiling: facts.ceiling,
+            },
             integrity: facts.integrity,
             fields: facts.fields,
             seal: facts.seal,
@@ -228,13 +242,62 @@ impl Tool {
     pub fn undeclared(name: Name) -> Self {
         let mut tool = Self::declared(ToolFacts::named(name));
         tool.ceiling = Class::Public;
+        // Neither end gives way to a tag: nobody looked at this tool.
+        tool.stated = Stated {
+            returns: Some(tool.returns),
+            ceiling: Some(tool.ceiling),
+        };
         tool
+    }
+
+    /// The same tool where an authority keeps the two facts. It alone says what is external, but for a tool that
+    /// connects; an internal source returns `internal` at least. A stated class is never lowered by a missing tag.
+    #[must_use]
+    pub fn tagged(&self, tags: Tags) -> Self {
+        let external = tags.external || self.permissions.contains(Permission::Connect);
+        let (returns, ceiling) = unstated(external);
+        let floor = if tags.internal_source {
+            Class::Internal
+        } else {
+            Class::Public
+        };
+        Self {
+            external,
+            returns: self.stated.returns.unwrap_or(returns).join(floor),
+            ceiling: self.stated.ceiling.unwrap_or(ceiling),
+            ..self.clone()
+        }
+    }
+
+    /// The tags that say of this tool what is known of it already.
+    #[must_use]
+    pub fn tags(&self) -> Tags {
+        Tags {
+            external: self.external,
+            internal_source: self.is_internal_source(),
+        }
+    }
+
+    /// The same tool as somebody sees it who was given this answer.
+    #[must_use]
+    pub fn with_grant(mut self, grant: Grant) -> Self {
+        self.grant = grant;
+        self
     }
 
     /// Whether its answers raise a clean session's label.
     #[must_use]
     pub fn is_internal_source(&self) -> bool {
         self.returns > Class::Public
+    }
+}
+
+/// What a tool returns and may be given where nobody stated it.
+const fn unstated(external: bool) -> (Class, Class) {
+    if external {
+        (Class::Public, Class::Public)
+    } else {
+        (Class::UNCLASSIFIED, Class::Secret)
     }
 }
 
@@ -270,6 +333,19 @@ impl ControlList {
         self.by_name.get(name).and_then(|index| self.tools.get(*index))
     }
 
+    /// The same list with each tool seen anew. A tool keeps its name and its place.
+    #[must_use]
+    pub fn map(&self, mut seen: impl FnMut(&Tool) -> Tool) -> Self {
+        let renamed = |tool: &Tool| Tool {
+            name: tool.name.clone(),
+            ..seen(tool)
+        };
+        Self {
+            tools: self.tools.iter().map(renamed).collect(),
+            by_name: self.by_name.clone(),
+        }
+    }
+
     /// Every tool, in the order of declaration.
     pub fn iter(&self) -> impl Iterator<Item = &Tool> {
         self.tools.iter()
@@ -284,6 +360,7 @@ pub struct DuplicateTool(pub Name);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn facts(name: &str) -> ToolFacts {
         ToolFacts::named(Name::parse(name).unwrap())
@@ -329,6 +406,48 @@ mod tests {
             ..facts("pr")
         });
         assert_eq!(tool.ceiling, Class::Internal);
+    }
+
+    fn any_class() -> impl Strategy<Value = Option<Class>> {
+        proptest::option::of((0..5u8).prop_map(|rank| Class::from_rank(rank).unwrap()))
+    }
+
+    proptest! {
+        #[test]
+        fn a_tool_tagged_with_what_is_known_of_it_stays_as_it_is(
+            returns in any_class(), ceiling in any_class(), external: bool, connects: bool
+        ) {
+            let permissions = connects.then_some(Permission::Connect).into_iter().collect();
+            let tool = Tool::declared(ToolFacts { returns, ceiling, external, permissions, ..facts("t") });
+            prop_assert_eq!(tool.tagged(tool.tags()), tool);
+            let undeclared = Tool::undeclared(Name::parse("t").unwrap());
+            prop_assert_eq!(undeclared.tagged(undeclared.tags()), undeclared);
+        }
+
+        #[test]
+        fn a_source_tag_only_raises_and_an_external_tag_only_lowers_the_ceiling(
+            returns in any_class(), ceiling in any_class(), external: bool, internal_source: bool
+        ) {
+            let tool = Tool::declared(ToolFacts { returns, ceiling, ..facts("t") });
+            let tagged = |external, internal_source| tool.tagged(Tags { external, internal_source });
+            prop_assert!(tagged(external, true).returns >= tagged(external, false).returns);
+            prop_assert!(tagged(external, true).returns >= Class::Internal);
+            prop_assert!(tagged(true, internal_source).ceiling <= tagged(false, internal_source).ceiling);
+            prop_assert!(returns.is_none_or(|stated| tagged(external, internal_source).returns >= stated));
+        }
+    }
+
+    #[test]
+    fn a_tag_does_not_loosen_a_tool_that_nobody_declared() {
+        let undeclared = Tool::undeclared(Name::parse("mystery").unwrap());
+        let tagged = undeclared.tagged(Tags {
+            external: true,
+            internal_source: true,
+        });
+        assert_eq!(
+            (tagged.returns, tagged.ceiling),
+            (Class::Confidential, Class::Public)
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The one rule that blocks, and the permit that only it can give.
 
-use crate::{Class, ContextState, Control, Doubt, Kinds, Refusal, Rule, Tool, Veiled};
+use crate::{Class, ContextState, Control, Doubt, Grant, Kinds, Refusal, Rule, Tool, Veiled};
 
 /// A call that somebody wants to make.
 #[derive(Clone, Copy, Debug)]
@@ -64,8 +64,8 @@ impl<T> Cleared<T> {
     }
 }
 
-/// A call passes only if max(session label, class found in its arguments) <= the tool's ceiling, the session is not
-/// halted and the tool's control level lets it.
+/// A call passes only if whoever makes it may use the tool, max(session label, class found in its arguments) <= the
+/// tool's ceiling, the session is not halted and the tool's control level lets it.
 #[must_use]
 pub fn decide(attempt: Attempt<'_>) -> Decision {
     let Attempt {
@@ -74,6 +74,11 @@ pub fn decide(attempt: Attempt<'_>) -> Decision {
         arguments,
         ..
     } = attempt;
+    match tool.grant {
+        Grant::Given => {}
+        Grant::Refused => return Decision::Deny(Refusal::of(Rule::NotPermitted, attempt)),
+        Grant::Unanswered(_) => return Decision::Deny(Refusal::of(Rule::AuthorityUnreachable, attempt)),
+    }
     if let Some(halt) = context.halted() {
         let rule = if halt.is_end() {
             Rule::SessionEnded
@@ -239,6 +244,23 @@ mod tests {
         });
         let decision = verdict(&tool(Class::Secret, Control::Auto), &ended, Class::Public);
         assert!(matches!(decision, Decision::Deny(r) if r.rule() == Rule::SessionEnded && !r.retryable()));
+    }
+
+    #[test]
+    fn nothing_passes_without_leave() {
+        for (grant, rule, retryable) in [
+            (Grant::Refused, Rule::NotPermitted, false),
+            (Grant::Unanswered("it sleeps"), Rule::AuthorityUnreachable, true),
+        ] {
+            let tool = tool(Class::Secret, Control::Auto).with_grant(grant);
+            let decision = verdict(&tool, &ContextState::clean(), Class::Public);
+            let Decision::Deny(refusal) = decision else {
+                panic!("must be denied")
+            };
+            assert_eq!((refusal.rule(), refusal.retryable()), (rule, retryable));
+            let asleep = matches!(grant, Grant::Unanswered(_));
+            assert_eq!(refusal.reason().contains("it sleeps"), asleep);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What an agent is told before it plans: each tool's mark, and what calling it would close.
 
-use crate::{Class, ContextState, Control, ControlList, Label, Name, SealRule, Tool};
+use crate::{Class, ContextState, Control, ControlList, Grant, Label, Name, SealRule, Tool};
 
 /// How a tool is marked for planning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ fn is_closed_by_context(tool: &Tool, context: &ContextState) -> bool {
 
 /// Whether a tool is closed to a session whatever its arguments are.
 pub(crate) fn is_closed(tool: &Tool, context: &ContextState) -> bool {
-    tool.control == Control::Blocked || is_closed_by_context(tool, context)
+    tool.grant != Grant::Given || tool.control == Control::Blocked || is_closed_by_context(tool, context)
 }
 
 fn closed_by<'a>(
@@ -121,6 +121,13 @@ fn closed_by<'a>(
 }
 
 fn consequence(control: &ControlList, context: &ContextState, tool: &Tool) -> String {
+    match tool.grant {
+        Grant::Given => {}
+        Grant::Refused => return "blocked: this agent may not use it".into(),
+        Grant::Unanswered(why) => {
+            return format!("blocked now: the authority that says who may use it cannot be asked: {why}");
+        }
+    }
     if context.halted().is_some() {
         return "blocked now: the session is halted until a person decides".into();
     }
@@ -161,9 +168,18 @@ fn planning_constraint(control: &ControlList, context: &ContextState) -> String 
         lines.extend(closing);
     }
     let label = context.label();
-    let closed = names(control.iter().filter(|tool| is_closed(tool, context)));
+    let granted = |tool: &&Tool| tool.grant == Grant::Given;
+    let closed = control
+        .iter()
+        .filter(granted)
+        .filter(|tool| is_closed(tool, context));
+    let closed = names(closed);
     if !closed.is_empty() {
         lines.push(format!("- Closed now{}: {closed}", label_note(label)));
+    }
+    let refused = names(control.iter().filter(|tool| !granted(tool)));
+    if !refused.is_empty() {
+        lines.push(format!("- Not available to you: {refused}"));
     }
     let safe = names(
         control
@@ -283,6 +299,30 @@ mod tests {
             text.contains("Safe to call in any order: github_create_pr"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_the_agent_may_not_use_is_marked_and_closes_nothing() {
+        let control = control().map(|tool| match tool.name.as_str() {
+            "search_email" => tool.clone().with_grant(Grant::Refused),
+            "web_search" => tool.clone().with_grant(Grant::Unanswered("it sleeps")),
+            _ => tool.clone(),
+        });
+        let manifest = manifest(&control, &ContextState::clean());
+        assert_eq!(
+            consequence_of(&manifest, "search_email"),
+            "blocked: this agent may not use it"
+        );
+        assert!(consequence_of(&manifest, "web_search").ends_with("it sleeps"));
+        let blocked = manifest.tools.iter().filter(|tool| tool.blocked);
+        let blocked: Vec<_> = blocked.map(|tool| tool.name.as_str()).collect();
+        assert_eq!(blocked, ["search_email", "web_search", "gmail_send"]);
+        let text = &manifest.planning_constraint;
+        assert!(
+            text.contains("- Not available to you: search_email, web_search"),
+            "{text}"
+        );
+        assert!(!text.contains("closes"), "{text}");
     }
 
     #[test]

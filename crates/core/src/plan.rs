@@ -9,7 +9,7 @@
 mod confine;
 
 use crate::manifest::is_closed;
-use crate::{Class, ContextState, Control, ControlList, Label, Name, Tool};
+use crate::{Class, ContextState, Control, ControlList, Grant, Label, Name, Tool};
 
 /// One call of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,7 +162,7 @@ struct Step<'a> {
 
 impl<'a> Step<'a> {
     fn new(tool: &Tool, after: &'a [usize]) -> Option<Self> {
-        (tool.control != Control::Blocked).then_some(Self {
+        (tool.control != Control::Blocked && tool.grant == Grant::Given).then_some(Self {
             returns: tool.enters(),
             ceiling: tool.ceiling,
             sink: tool.sink,
@@ -258,6 +258,23 @@ impl Walk<'_> {
                 "use a tool from the session's manifest".into(),
             ));
         };
+        match tool.grant {
+            Grant::Given => {}
+            Grant::Refused => {
+                return Some((
+                    format!("{name} is blocked: this agent may not use it"),
+                    "use another tool, or ask an administrator for the permission".into(),
+                ));
+            }
+            Grant::Unanswered(why) => {
+                return Some((
+                    format!(
+                        "{name} is blocked: the authority that says who may use it cannot be asked: {why}"
+                    ),
+                    "check the plan again in a moment".into(),
+                ));
+            }
+        }
         if tool.control == Control::Blocked || self.context.halted().is_some() {
             return Some((
                 format!("{name} is blocked in this session whatever the order"),

@@ -254,3 +254,24 @@ proptest! {
         prop_assert_eq!(report.is_valid(), report.safe_ordering == Some(own_order));
     }
 }
+
+#[test]
+fn a_step_with_a_tool_that_the_agent_may_not_use_has_no_order() {
+    for (grant, said) in [
+        (Grant::Refused, "may not use it"),
+        (Grant::Unanswered("it sleeps"), "it sleeps"),
+    ] {
+        let control = control().map(|tool| match tool.name.as_str() {
+            "web_search" => tool.clone().with_grant(grant),
+            _ => tool.clone(),
+        });
+        let calls = plan(&[("web_search", &[]), ("search_email", &[])]);
+        let report = validate_plan(&control, &ContextState::clean(), &calls).unwrap();
+        assert_eq!(report.safe_ordering, None);
+        let [violation] = &report.violations[..] else {
+            panic!("one step is wrong")
+        };
+        assert_eq!(violation.at_step, 0);
+        assert!(violation.reason.contains(said), "{}", violation.reason);
+    }
+}

@@ -1,6 +1,6 @@
 //! Why a call did not pass, in words an agent can act on. Built from names and classes alone, never from data.
 
-use crate::{Attempt, Class, Doubt, DoubtCause, Kinds, Name, Tool, Veiled};
+use crate::{Attempt, Class, Doubt, DoubtCause, Grant, Kinds, Name, Tool, Veiled};
 
 /// The rule that stopped a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,6 +88,7 @@ pub struct Refusal {
     argument_kinds: Kinds,
     veiled: Class,
     source: Option<Name>,
+    grant: Grant,
     doubt: Option<Doubt>,
 }
 
@@ -120,6 +121,7 @@ impl Refusal {
             argument_kinds,
             veiled,
             source: halted_by.or_else(|| context.contamination_source()).cloned(),
+            grant: tool.grant,
             doubt: None,
         }
     }
@@ -151,6 +153,7 @@ impl Refusal {
             argument_kinds: Kinds::NONE,
             veiled: Class::Public,
             source: None,
+            grant: tool.grant,
             doubt: None,
         }
     }
@@ -197,9 +200,10 @@ impl Refusal {
                 format!("tool \"{tool}\" held: {}", self.doubt_in_words())
             }
             Rule::NotPermitted => format!("tool \"{tool}\" blocked: this agent may not use it"),
-            Rule::AuthorityUnreachable => {
-                format!("tool \"{tool}\" blocked: the authority that says who may use it cannot be reached")
-            }
+            Rule::AuthorityUnreachable => format!(
+                "tool \"{tool}\" blocked: the authority that says who may use it cannot be asked{}",
+                self.unanswered(),
+            ),
             Rule::StubOutsideSink => format!(
                 "tool \"{tool}\" blocked: its arguments hold a stub or a handle, and this tool is no authorized sink, so \
                  nothing may be put in its place"
@@ -213,6 +217,13 @@ impl Refusal {
                 "tool \"{tool}\" blocked: its arguments hold a stub or a handle that this session was never given, or \
                  whose value is gone"
             ),
+        }
+    }
+
+    fn unanswered(&self) -> String {
+        match self.grant {
+            Grant::Unanswered(why) => format!(": {why}"),
+            Grant::Given | Grant::Refused => String::new(),
         }
     }
 

@@ -40,13 +40,13 @@ impl Engine {
         tool: &Name,
         arguments: &Payload,
     ) -> Result<Authorized, AccessError> {
-        self.session_for(caller, Act::Call, id).await?;
+        let asking = self.session_for(caller, Act::Call, id).await?;
         let found = self.inspector.arguments(tool, arguments).await?;
         let unveiling = self.mentions(id, arguments).await?;
-        // Read again: looking may have taken a while, and a rise in that time is in force.
+        let (known, version) = self.tool_for(&asking, tool).await?;
+        let known = known.as_ref();
+        // Read again: looking and asking may have taken a while, and a rise in that time is in force.
         let session = self.store.current(id).await?.ok_or(AccessError::NoSession)?;
-        let control = self.control();
-        let known = control.find(tool.as_str());
         let doubt = match known {
             Some(known) => self.doubt_of(id, known, arguments, &unveiling).await?,
             None => None,
@@ -63,7 +63,7 @@ impl Engine {
             tool: &shown,
             decision: &decision,
             arguments: class,
-            policy: &self.policy.version,
+            policy: &version,
         };
         let evidence = self.evidence_of_leak(&record, known, arguments).await?;
         let mut events = self.decision_events(&record, known, arguments);

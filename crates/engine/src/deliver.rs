@@ -70,8 +70,8 @@ impl Engine {
         bringing: Bringing,
     ) -> Result<Delivered, DeliverError> {
         self.session_for(caller, Act::Bring, id).await?;
-        let control = self.control();
-        let Some(known) = control.find(tool.as_str()) else {
+        let standing = self.standing().await?;
+        let Some(known) = standing.control.find(tool.as_str()) else {
             return Err(DeliverError::UnknownTool(Box::new(Refusal::unknown_tool(
                 tool.clone(),
             ))));

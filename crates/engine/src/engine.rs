@@ -12,6 +12,7 @@ use tidegate_store::{Admitted, Mirror, MirrorError, Session, SessionStore};
 
 use crate::access::{Act, Caller, Reach, reach};
 use crate::assembly::ContextRules;
+use crate::authority::Asked;
 use crate::discovered::Discovered;
 use crate::inspect::Inspector;
 use crate::model::Model;
@@ -48,6 +49,7 @@ pub struct Engine {
     pub(crate) provenance: Provenance,
     pub(crate) inspector: Arc<Inspector>,
     pub(crate) model: Option<Model>,
+    pub(crate) asked: Option<Asked>,
     pub(crate) origins: Option<Origins>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) watchers: Watchers,
@@ -81,6 +83,7 @@ impl Engine {
             provenance,
             inspector,
             model: None,
+            asked: None,
             origins: None,
             observer,
             watchers: Watchers::new(),
@@ -105,9 +108,10 @@ impl Engine {
     /// Whether decisions can be made now.
     ///
     /// # Errors
-    /// When the store cannot be read and written.
+    /// When the store cannot be read and written, or the authority cannot be asked.
     pub async fn ready(&self) -> Result<(), AccessError> {
-        Ok(self.store.ready().await?)
+        self.store.ready().await?;
+        Ok(self.authority_ready().await?)
     }
 
     /// The session, if this caller may do this with it. Every use case begins here.

@@ -3,7 +3,7 @@
 use tidegate_core::{BadPlan, Refusal, Role};
 use tidegate_store::{MirrorError, StoreError};
 
-use crate::{Act, Interrupted, RecordError, VeilError};
+use crate::{Act, Interrupted, RecordError, Unanswered, VeilError};
 
 /// Why a caller cannot have a session.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +25,9 @@ pub enum AccessError {
     /// It could not be recorded, so it was not done.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// Nobody says who may use which tool, so nobody may.
+    #[error(transparent)]
+    Authority(#[from] Unanswered),
     /// It could not be looked into, so it did not pass.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),

@@ -7,6 +7,7 @@
 pub mod access;
 mod assembly;
 mod audit;
+mod authority;
 mod authorize;
 mod deliver;
 mod discovered;
@@ -34,6 +35,7 @@ pub use assembly::{
     Disposition, NoAnswer, Source, SourceKind, SourceOfRecord, Sources, Trust,
 };
 pub use audit::AuditError;
+pub use authority::{Authority, Subject, Tagged, Unanswered};
 pub use authorize::Authorized;
 pub use deliver::Delivered;
 pub use engine::{Engine, Parts};

@@ -15,13 +15,15 @@ impl Engine {
     /// When the caller may not see the session.
     pub async fn manifest(&self, caller: &Caller, id: &Ident) -> Result<Manifest, AccessError> {
         let session = self.session_for(caller, Act::Look, id).await?;
-        Ok(self.manifest_of(&session))
+        self.manifest_of(&session).await
     }
 
     /// The manifest of a session at hand.
-    #[must_use]
-    pub fn manifest_of(&self, session: &Arc<Session>) -> Manifest {
-        manifest(&self.control(), &session.context)
+    ///
+    /// # Errors
+    /// When a change of the policy cannot be recorded. An authority that cannot be asked closes every tool instead.
+    pub async fn manifest_of(&self, session: &Arc<Session>) -> Result<Manifest, AccessError> {
+        Ok(manifest(&*self.tools_for(session).await?, &session.context))
     }
 
     /// Checks a plan before any of it runs.
@@ -35,6 +37,7 @@ impl Engine {
         calls: &[PlannedCall],
     ) -> Result<PlanReport, PlanError> {
         let session = self.session_for(caller, Act::Look, id).await?;
-        Ok(validate_plan(&self.control(), &session.context, calls)?)
+        let control = self.tools_for(&session).await?;
+        Ok(validate_plan(&control, &session.context, calls)?)
     }
 }

@@ -120,18 +120,26 @@ impl Engine {
     /// When the caller may not see the session.
     pub async fn context(&self, caller: &Caller, id: &Ident) -> Result<ContextView, AccessError> {
         let session = self.session_for(caller, Act::Look, id).await?;
-        Ok(self.view(session))
+        self.view(session).await
     }
 
     /// What follows from a session's state under the policy in force.
-    #[must_use]
-    pub fn view(&self, session: Arc<Session>) -> ContextView {
-        let control = self.control();
-        let closed = closed_by_context(&control, &session.context);
-        ContextView {
-            blocked_tools: closed.map(|tool| tool.name.clone()).collect(),
+    ///
+    /// # Errors
+    /// When a change of the policy cannot be recorded. An authority that cannot be asked closes every tool instead.
+    pub async fn view(&self, session: Arc<Session>) -> Result<ContextView, AccessError> {
+        let blocked_tools = match self.standing().await {
+            Ok(standing) => {
+                let closed = closed_by_context(&standing.control, &session.context);
+                closed.map(|tool| tool.name.clone()).collect()
+            }
+            Err(AccessError::Authority(_)) => self.control().iter().map(|tool| tool.name.clone()).collect(),
+            Err(error) => return Err(error),
+        };
+        Ok(ContextView {
             session,
-        }
+            blocked_tools,
+        })
     }
 
     /// Registers a dataset, raising the label where it must rise.

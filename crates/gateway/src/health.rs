@@ -13,10 +13,10 @@ pub(crate) async fn live() -> &'static str {
     "ok\n"
 }
 
-/// Decisions can be made now: the store can be read and written.
+/// Decisions can be made now: the store can be read and written, and the authority answers.
 #[utoipa::path(get, path = "/readyz", tag = "operation", responses(
     (status = 200, description = "Decisions can be made"),
-    (status = 503, description = "The store cannot be used: every call is denied", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "The store or the authority cannot be used: every call is denied", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn ready(State(app): Shared) -> Result<&'static str, Problem> {
     app.engine.ready().await?;

@@ -209,6 +209,12 @@ impl From<AccessError> for Problem {
             }
             AccessError::Store(error) => error.into(),
             AccessError::Record(error) => error.into(),
+            AccessError::Authority(_) => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "authority-unreachable",
+                "Authority unreachable",
+                format!("{detail}; nothing passes until it answers"),
+            ),
             AccessError::Interrupted(_) => Self::internal(),
             AccessError::Unresolved(_) => Self::new(
                 StatusCode::CONFLICT,

@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    check, completions, demo, evidence, explain, init, ledger, mcp, pins, scan, serve, session, token, wrap,
+    check, completions, demo, evidence, explain, fga, init, ledger, mcp, pins, scan, serve, session, token,
+    wrap,
 };
 use crate::failure::Failure;
 
@@ -48,6 +49,7 @@ enum Command {
     Explain(explain::Explain),
     Ledger(ledger::Ledger),
     Evidence(evidence::Evidence),
+    Fga(fga::Fga),
     Completions(completions::Completions),
 }
 
@@ -69,6 +71,7 @@ impl Cli {
             Command::Explain(command) => command.run(),
             Command::Ledger(command) => command.run(),
             Command::Evidence(command) => command.run(),
+            Command::Fga(command) => command.run(),
             Command::Completions(command) => command.run(),
         }
     }

@@ -1,5 +1,6 @@
 //! The `tidegate` binary: raw configuration to checked configuration to wiring.
 
+mod authority;
 mod cli;
 mod commands;
 mod config;

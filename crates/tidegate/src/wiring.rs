@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
+use tidegate_authority::OpenFga;
 use tidegate_core::{Ident, Moment};
 use tidegate_engine::{Caller, Engine, OriginKey, Origins, Parts, Provenance, last_policy};
 use tidegate_gateway::mcp::{Mcp, Pins, Reach, Upstream};
@@ -16,6 +17,7 @@ use tidegate_ledger::vault::{KeySource, Retention, Vault};
 use tidegate_ledger::{Ledger, OpenError, Options, PublicDigest, Reader};
 use tidegate_store::{Mirror, SqliteOptions, SqliteStore};
 
+use crate::authority;
 use crate::config::{self, Config};
 use crate::context;
 use crate::failure::Failure;
@@ -52,7 +54,7 @@ impl Gateway {
         let telemetry = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
         let (provenance, previous) = open_record(&config.data_dir)?;
         let engine = engine(config, Arc::clone(&store), provenance, telemetry)?;
-        let engine = Arc::new(with_model(engine, config)?);
+        let engine = Arc::new(with_authority(with_model(engine, config)?, config)?);
         let mut app = App::new(Arc::clone(&engine), store.clone(), metrics, config.limits.clone());
         if !config.servers.is_empty() {
             app = app.with_mcp(mcp(config, &engine));
@@ -111,7 +113,8 @@ impl LocalGateway {
             .map_err(|error| Failure::environment(format_args!("cannot open the decision log: {error}")))?;
         let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
         let (provenance, previous) = open_free_record(&config.data_dir)?;
-        let engine = Arc::new(with_model(engine(config, store, provenance, telemetry)?, config)?);
+        let engine = with_model(engine(config, store, provenance, telemetry)?, config)?;
+        let engine = Arc::new(with_authority(engine, config)?);
         engine.started(previous).await.map_err(Failure::environment)?;
         let mcp = mcp(config, &engine);
         Ok(Self { engine, mcp })
@@ -238,6 +241,17 @@ fn open_record_in(
 fn with_model(engine: Engine, config: &Config) -> Result<Engine, Failure> {
     Ok(match &config.detect.model {
         Some(configured) => engine.with_model(model::open(configured)?),
+        None => engine,
+    })
+}
+
+/// The engine under the authority that the configuration names. It need not answer yet: until it does, calls are denied.
+fn with_authority(engine: Engine, config: &Config) -> Result<Engine, Failure> {
+    Ok(match &config.openfga {
+        Some(configured) => {
+            let settings = authority::settings(configured)?;
+            engine.with_authority(Arc::new(OpenFga::new(settings)))
+        }
         None => engine,
     })
 }

@@ -144,7 +144,7 @@ pub(crate) async fn end(
     SessionId(id): SessionId,
 ) -> Result<Answer<StateAnswer>, Problem> {
     let session = app.engine.end_session(&caller, &id).await?;
-    Ok(Answer(app.engine.view(session).into()))
+    Ok(Answer(app.engine.view(session).await?.into()))
 }
 
 /// What a child session hands to its parent: the declared values, or text.

@@ -55,7 +55,8 @@ pub(crate) async fn open(
             app.engine.open_session(&caller, request).await?
         }
     };
-    let manifest = ManifestAnswer::new(session.id.as_str(), app.engine.manifest_of(&session));
+    let manifest = app.engine.manifest_of(&session).await?;
+    let manifest = ManifestAnswer::new(session.id.as_str(), manifest);
     Ok((
         StatusCode::CREATED,
         Answer(OpenAnswer {
@@ -95,7 +96,7 @@ pub(crate) async fn add_dataset(
         .parse()
         .map_err(|why| Problem::unprocessable("unknown-class", format!("sensitivity: {why}")))?;
     let session = app.engine.add_dataset(&caller, &id, dataset, class).await?;
-    Ok(Answer(app.engine.view(session).into()))
+    Ok(Answer(app.engine.view(session).await?.into()))
 }
 
 /// Start a session's context anew: the only way down, for an administrator, with a reason.
@@ -110,5 +111,5 @@ pub(crate) async fn reset(
     Json(body): Json<ResetBody>,
 ) -> Result<Answer<StateAnswer>, Problem> {
     let session = app.engine.reset(&caller, &id, &body.reason).await?;
-    Ok(Answer(app.engine.view(session).into()))
+    Ok(Answer(app.engine.view(session).await?.into()))
 }

@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod evidence;
 pub(crate) mod explain;
+pub(crate) mod fga;
 pub(crate) mod init;
 pub(crate) mod ledger;
 pub(crate) mod mcp;

@@ -12,6 +12,7 @@ mod integrity;
 mod limits;
 mod mcp;
 mod model;
+mod openfga;
 mod problem;
 mod retention;
 mod runs;
@@ -36,6 +37,7 @@ use toml::de::DeTable;
 pub(crate) use citations::{Citation, Record};
 pub(crate) use detect::Detect;
 pub(crate) use model::{Model, Source};
+pub(crate) use openfga::{Login, OpenFga};
 pub(crate) use problem::{Problem, Severity};
 pub(crate) use servers::{Reach, Server};
 pub(crate) use telemetry::Telemetry;
@@ -81,6 +83,8 @@ pub(crate) struct Config {
     pub(crate) citations: Vec<Citation>,
     /// What runs may keep and hand back.
     pub(crate) runs: RunRules,
+    /// Who says who may use which tool, if not the control list.
+    pub(crate) openfga: Option<OpenFga>,
 }
 
 /// What flags and variables say; each wins over the file.
@@ -139,6 +143,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let sources = sources::read(&mut root, tools.as_ref());
     let citations = citations::read(&mut root, directory);
     let runs = runs::read(&mut root);
+    let openfga = openfga::read(&mut root);
     refuse_reserved(&mut root);
     places.refuse_inside(&workspaces, report);
     let tools = tools?;
@@ -156,6 +161,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         sources,
         citations,
         runs,
+        openfga,
     })
 }
 
@@ -187,13 +193,7 @@ fn read_workspaces(root: &mut Section<'_, '_>, directory: &Path) -> Vec<PathBuf>
 
 /// Sections that a later version will read. Their keys are not looked at: the name alone is the error.
 fn refuse_reserved(root: &mut Section<'_, '_>) {
-    for (name, instead) in [
-        ("store", "this version keeps its state in SQLite under data_dir"),
-        (
-            "openfga",
-            "this version takes what it knows of tools from [tools] alone",
-        ),
-    ] {
+    for (name, instead) in [("store", "this version keeps its state in SQLite under data_dir")] {
         if root.has(name) {
             root.report().error(
                 root.offset_of(name),

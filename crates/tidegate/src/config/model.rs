@@ -139,7 +139,7 @@ fn on_failure(section: &mut Section<'_, '_>) -> OnFailure {
     }
 }
 
-fn needed(section: &mut Section<'_, '_>, key: &'static str) -> Option<String> {
+pub(super) fn needed(section: &mut Section<'_, '_>, key: &'static str) -> Option<String> {
     let text = section.text(key).filter(|text| !text.trim().is_empty());
     if text.is_none() {
         let name = section.name_of(key);

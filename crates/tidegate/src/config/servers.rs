@@ -184,7 +184,7 @@ fn read_headers(section: &mut Section<'_, '_>) -> Vec<(String, String)> {
     headers
 }
 
-fn variable(section: &Section<'_, '_>, name: &str, text: At<&str>) -> Option<String> {
+pub(super) fn variable(section: &Section<'_, '_>, name: &str, text: At<&str>) -> Option<String> {
     let mut bytes = text.bytes();
     let first = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
     if first && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_') {

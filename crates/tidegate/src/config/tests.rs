@@ -136,7 +136,7 @@ fn every_commented_line_of_the_example_is_valid() {
         uncommented.push_str(line);
         uncommented.push('\n');
     }
-    assert_eq!(settings, 69);
+    assert_eq!(settings, 77);
     let problems = checked(&uncommented).problems;
     assert!(
         problems
@@ -297,11 +297,8 @@ fn surprises_are_warnings() {
 #[test]
 fn reserved_sections_are_refused_not_ignored() {
     check_problems(
-        "[store]\nurl = \"postgres://...\"\n[openfga]\nurl = \"http://127.0.0.1:8081\"\nstore = \"tidegate\"\n",
-        &[
-            "1:2: [store] is not supported yet; this version keeps its state in SQLite under data_dir",
-            "3:2: [openfga] is not supported yet; this version takes what it knows of tools from [tools] alone",
-        ],
+        "[store]\nurl = \"postgres://...\"\n",
+        &["1:2: [store] is not supported yet; this version keeps its state in SQLite under data_dir"],
     );
 }
 

@@ -59,7 +59,7 @@ impl Session {
     pub(super) async fn list_tools(&self, request: &Envelope) -> Result<Envelope, Stopped> {
         let listed = self.of_all(TOOLS).await;
         let session = self.hub.engine.context(&self.caller, &self.id).await?.session;
-        let manifest = self.hub.engine.manifest_of(&session);
+        let manifest = self.hub.engine.manifest_of(&session).await?;
         let mut shown = Vec::new();
         for (server, tools) in listed {
             for (tool, standing) in tools.iter().zip(self.pinned(server, &tools).await?) {

@@ -129,7 +129,10 @@ impl From<VeilError> for Stopped {
 impl From<AccessError> for Stopped {
     fn from(error: AccessError) -> Self {
         Self {
-            retryable: matches!(error, AccessError::Store(_) | AccessError::Record(_)),
+            retryable: matches!(
+                error,
+                AccessError::Store(_) | AccessError::Record(_) | AccessError::Authority(_)
+            ),
             ..Self::by(
                 "no-decision",
                 format!("no decision can be made, so nothing passes: {error}"),
