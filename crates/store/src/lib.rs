@@ -9,12 +9,14 @@ mod contract;
 mod mirror;
 mod placement;
 mod session;
+mod shared;
 mod sqlite;
 mod token;
 
-pub use contract::{OpenError, SessionStore, StoreError, TokenStore};
+pub use contract::{Change, OpenError, SessionStore, StoreError, TokenStore};
 pub use mirror::{Mirror, MirrorError};
 pub use placement::{Misplaced, refuse_inside};
 pub use session::{Admitted, Opening, Reset, Session};
+pub use shared::{Hidden, Remote, Row, Rows, Shared};
 pub use sqlite::{SqliteOptions, SqliteStore};
 pub use token::{TokenDigest, TokenRecord};
