@@ -6,6 +6,7 @@ mod config;
 mod failure;
 mod model;
 mod source;
+mod state;
 mod terminal;
 mod wiring;
 

@@ -11,6 +11,7 @@ mod model;
 mod problem;
 mod retention;
 mod servers;
+mod store;
 mod telemetry;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ pub(crate) use detect::Detect;
 pub(crate) use model::{Model, Source};
 pub(crate) use problem::{Problem, Severity};
 pub(crate) use servers::{Reach, Server};
+pub(crate) use store::{Kind as StoreKind, Store};
 pub(crate) use telemetry::Telemetry;
 pub(crate) use tools::ToolFields;
 
@@ -53,6 +55,8 @@ pub(crate) struct Config {
     pub(crate) listen: SocketAddr,
     /// Where state is kept.
     pub(crate) data_dir: PathBuf,
+    /// Where sessions and tokens are kept.
+    pub(crate) store: Store,
     /// Where sessions are mirrored for other programs.
     pub(crate) private_data_dir: Option<PathBuf>,
     /// What is known of the tools.
@@ -126,6 +130,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let data_dir = data_dir.or_else(|| places.default_data_dir(report));
     let private_data_dir = places.read(&mut root, "private_data_dir", overrides.private_data_dir.clone());
     let workspaces = read_workspaces(&mut root, directory);
+    let store = store::read(&mut root, directory);
     let tools = tools::read(&mut root);
     let detect = detect::read(&mut root, tools.as_ref().map(|tools| &tools.control), directory);
     let retention = retention::read(&mut root);
@@ -139,6 +144,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     Some(Config {
         listen,
         data_dir: data_dir?,
+        store,
         private_data_dir,
         policy: Policy::new(tools.control),
         fields: tools.fields,
@@ -179,13 +185,10 @@ fn read_workspaces(root: &mut Section<'_, '_>, directory: &Path) -> Vec<PathBuf>
 
 /// Sections that a later version will read. Their keys are not looked at: the name alone is the error.
 fn refuse_reserved(root: &mut Section<'_, '_>) {
-    for (name, instead) in [
-        ("store", "this version keeps its state in SQLite under data_dir"),
-        (
-            "openfga",
-            "this version takes what it knows of tools from [tools] alone",
-        ),
-    ] {
+    for (name, instead) in [(
+        "openfga",
+        "this version takes what it knows of tools from [tools] alone",
+    )] {
         if root.has(name) {
             root.report().error(
                 root.offset_of(name),
