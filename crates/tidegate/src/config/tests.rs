@@ -271,15 +271,15 @@ fn a_store_is_a_server_that_is_known() {
         ("[store]", "1:2: store.url is needed"),
         (
             "[store]\nurl = \"mysql://canary\"",
-            "2:7: store.url must begin with postgres://",
+            "2:7: store.url must begin with postgres://, redis://, rediss://, redis+sentinel:// or redis+cluster://",
         ),
         (
             "[store]\nurl = \"redis://10.0.0.1\"",
-            "2:7: warning: plain connection to another machine",
+            "2:7: warning: plain connection to another machine: labels and tokens' digests can be read and changed on the way; use rediss",
         ),
         (
             "[store]\nurl = \"redis://127.0.0.1\"\nnamespace = \"a b\"",
-            "3:13: store.namespace must be a plain word",
+            "3:13: store.namespace must be a plain word: a-z, 0-9 and _, at most 40 characters",
         ),
         (
             "[store]\nurl = \"redis://127.0.0.1\"\ntimeout = 3",
