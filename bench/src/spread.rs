@@ -20,6 +20,18 @@ impl Spread {
         }
     }
 
+    /// Several spreads that were measured at the same time, as one.
+    #[must_use]
+    pub fn together(spreads: Vec<Self>) -> Self {
+        let elapsed = spreads
+            .iter()
+            .map(|spread| spread.elapsed)
+            .max()
+            .unwrap_or_default();
+        let times = spreads.into_iter().flat_map(|spread| spread.sorted).collect();
+        Self::new(times, elapsed)
+    }
+
     /// Times an operation `count` times, one after the other.
     pub fn of(count: usize, mut operation: impl FnMut()) -> Self {
         let began = Instant::now();

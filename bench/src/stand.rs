@@ -13,15 +13,15 @@ use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Limits, Server, new_token, router};
 use tidegate_ledger::vault::{KeySource, Vault};
 use tidegate_ledger::{Ledger, Options, Reader};
-use tidegate_store::{SqliteOptions, SqliteStore, TokenStore};
+use tidegate_store::{SessionStore, SqliteOptions, SqliteStore, TokenStore};
 
 /// Whatever goes wrong in a benchmark ends it.
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// The parts of a gateway.
-pub struct Stand {
+pub struct Stand<S = SqliteStore> {
     /// The store.
-    pub store: Arc<SqliteStore>,
+    pub store: Arc<S>,
     /// The engine on it.
     pub engine: Arc<Engine>,
     /// What the API shares.
@@ -38,10 +38,17 @@ impl Stand {
     /// # Errors
     /// When the store cannot be made.
     pub async fn new(directory: &Path) -> Outcome<Self> {
-        let store = Arc::new(SqliteStore::open(
-            directory.join("tidegate.db"),
-            SqliteOptions::default(),
-        )?);
+        let store = SqliteStore::open(directory.join("tidegate.db"), SqliteOptions::default())?;
+        Self::on(directory, Arc::new(store)).await
+    }
+}
+
+impl<S: SessionStore + TokenStore + 'static> Stand<S> {
+    /// A gateway on this store, with its record in this directory.
+    ///
+    /// # Errors
+    /// When the record cannot be made, or the store does not answer.
+    pub async fn on(directory: &Path, store: Arc<S>) -> Outcome<Self> {
         let metrics = Arc::new(Metrics::new());
         let log = DecisionLog::open(&LogTarget::File(directory.join("decisions.jsonl")))?;
         let observer = Arc::new(Telemetry::new(Arc::clone(&metrics), log));

@@ -210,6 +210,7 @@ mod tests {
                 context,
                 arguments: Class::Public,
                 argument_kinds: Kinds::NONE,
+                veiled: Veiled::Nothing,
             };
             match decide(attempt).doubted(attempt, doubt()) {
                 Decision::Hold(refusal) => {

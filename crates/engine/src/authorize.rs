@@ -1,18 +1,22 @@
 //! Deciding whether a call may pass, before it is made.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tidegate_core::{Attempt, Class, Confined, Decision, Doubt, Ident, Name, Refusal, Tool, Veiled, decide};
 use tidegate_ledger::event::{
     self, Event, EvidencePointer, FieldNames, PiiEgressBlock, PiiLeakRisk, ToolArgumentConstruction, Verdict,
 };
-use tidegate_store::Session;
+use tidegate_store::{Session, StoreError};
 
 use crate::access::{Act, Caller};
 use crate::engine::now;
 use crate::inspect::Found;
 use crate::provenance::{spelled, word};
 use crate::{AccessError, DecisionRecord, Engine, Interrupted, Payload, RecordError, Unveiling};
+
+/// How long after the session was read a decision about it may still be given out.
+const DECISION_HOLDS: Duration = Duration::from_secs(10);
 
 /// A decision, and the state it was made on.
 #[derive(Debug)]
@@ -46,6 +50,7 @@ impl Engine {
         let (known, version) = self.tool_for(&asking, tool).await?;
         let known = known.as_ref();
         // Read again: looking and asking may have taken a while, and a rise in that time is in force.
+        let looked = Instant::now();
         let session = self.store.current(id).await?.ok_or(AccessError::NoSession)?;
         let doubt = match known {
             Some(known) => self.doubt_of(id, known, arguments, &unveiling).await?,
@@ -71,6 +76,10 @@ impl Engine {
         events.extend(evidence.map(|pointer| egress_block(&record, pointer)));
         // INVARIANT (durable before visible): the decision is on the record before anyone can act on it.
         self.provenance.note(id, events, record.at).await?;
+        // A gateway that was stopped in between must not come back with what it knew before.
+        if looked.elapsed() > DECISION_HOLDS {
+            return Err(AccessError::Store(StoreError::Overloaded));
+        }
         self.observer.decided(&record);
         Ok(Authorized {
             decision,

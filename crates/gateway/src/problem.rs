@@ -164,6 +164,7 @@ impl From<StoreError> for Problem {
             StoreError::TokenTaken
             | StoreError::Corrupt { .. }
             | StoreError::TooNew { .. }
+            | StoreError::Fenced
             | StoreError::Backend(_) => {
                 tracing::error!(%error, "the store failed");
                 let detail = "the session store cannot answer, so nothing passes; an administrator finds the cause in the gateway's log";

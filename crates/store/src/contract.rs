@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tidegate_core::{Class, Entry, Halt, Ident, Moment, Name};
+use tokio::sync::broadcast;
 
 use crate::{Admitted, Opening, Reset, Session, TokenDigest, TokenRecord};
 
@@ -47,6 +48,28 @@ pub trait SessionStore: Send + Sync {
 
     /// Whether the store can be read and written now.
     async fn ready(&self) -> Result<(), StoreError>;
+
+    /// Makes this handle the one that writes to a ledger. Whoever claimed it before must be refused from then on, in
+    /// everything that it asks of sessions, as [`StoreError::Fenced`]. A store on one machine may leave this to the lock on
+    /// the ledger's directory.
+    async fn claim(&self, _ledger: &Ident) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Which sessions change, by whichever process, as it happens; none when the store cannot tell. A hint: what counts is
+    /// what [`SessionStore::current`] says.
+    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+        None
+    }
+}
+
+/// What a store tells of changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// This session changed.
+    Session(Ident),
+    /// Some changes may not have been told: any session may have changed.
+    Missed,
 }
 
 /// Tokens that outlive a process. Only digests are kept.
@@ -102,6 +125,12 @@ pub enum StoreError {
         /// The version this program writes.
         known: i64,
     },
+    /// Another process writes to this process's ledger.
+    #[error(
+        "another gateway has taken over this gateway's record: nothing passes here any more; restart one of the two with a \
+         data directory of its own"
+    )]
+    Fenced,
     /// The backend failed; its message names files and codes, never content.
     #[error("the store failed: {0}")]
     Backend(String),

@@ -12,14 +12,16 @@ mod mirror;
 mod origins;
 mod placement;
 mod session;
+mod shared;
 mod sqlite;
 mod token;
 
-pub use contract::{OpenError, SessionStore, StoreError, TokenStore};
+pub use contract::{Change, OpenError, SessionStore, StoreError, TokenStore};
 pub use memory::{Kin, KinError, MemoryStore, Page, Shelf, TurnError};
 pub use mirror::{Mirror, MirrorError};
 pub use origins::{Origin, OriginBounds, OriginChunk, OriginStore, Recalled};
 pub use placement::{Misplaced, refuse_inside};
 pub use session::{Admitted, Opening, Reset, Session};
+pub use shared::{Hidden, Remote, Row, Rows, Shared};
 pub use sqlite::{SqliteOptions, SqliteStore};
 pub use token::{TokenDigest, TokenRecord};

@@ -8,6 +8,7 @@ mod context;
 mod failure;
 mod model;
 mod source;
+mod state;
 mod terminal;
 mod wiring;
 

@@ -15,17 +15,15 @@ use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Server, router};
 use tidegate_ledger::vault::{KeySource, Retention, Vault};
 use tidegate_ledger::{Ledger, OpenError, Options, PublicDigest, Reader};
-use tidegate_store::{Mirror, SqliteOptions, SqliteStore};
+use tidegate_store::Mirror;
 
 use crate::authority;
 use crate::config::{self, Config};
 use crate::context;
 use crate::failure::Failure;
 use crate::model;
+use crate::state::{State, claim_record, open_store};
 use crate::terminal::note;
-
-/// The file in the data directory that holds sessions and tokens.
-const STATE_FILE: &str = "tidegate.db";
 
 /// The file in the data directory that holds the key under which values are remembered.
 const ORIGIN_KEY_FILE: &str = "origin.key";
@@ -36,7 +34,7 @@ const EXPIRY_INTERVAL: Duration = Duration::from_secs(3_600);
 /// A gateway that has its address and its state, and is about to serve.
 pub(crate) struct Gateway {
     /// Where tokens are kept.
-    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) store: Arc<dyn State>,
     engine: Arc<Engine>,
     server: Server,
     routes: Router,
@@ -47,15 +45,21 @@ pub(crate) struct Gateway {
 impl Gateway {
     /// Opens the state, takes the address, and records that the gateway starts.
     pub(crate) async fn open(config: &Config) -> Result<Self, Failure> {
-        let store = open_store(&config.data_dir)?;
+        let store = open_store(config).await?;
         let metrics = Arc::new(Metrics::new());
         let log = DecisionLog::open(&config.telemetry.decision_log)
             .map_err(|error| Failure::environment(format_args!("cannot open the decision log: {error}")))?;
         let telemetry = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
         let (provenance, previous) = open_record(&config.data_dir)?;
+        claim_record(&*store, &provenance).await?;
         let engine = engine(config, Arc::clone(&store), provenance, telemetry)?;
         let engine = Arc::new(with_authority(with_model(engine, config)?, config)?);
-        let mut app = App::new(Arc::clone(&engine), store.clone(), metrics, config.limits.clone());
+        let mut app = App::new(
+            Arc::clone(&engine),
+            Arc::clone(&store) as _,
+            metrics,
+            config.limits.clone(),
+        );
         if !config.servers.is_empty() {
             app = app.with_mcp(mcp(config, &engine));
         }
@@ -88,8 +92,10 @@ impl Gateway {
             ..
         } = self;
         let expiring = tokio::spawn(keep_expiring(Arc::clone(&engine), retention));
+        let following = follow_changes(&engine);
         let served = server.serve(routes, stop, drain).await;
         expiring.abort();
+        following.abort();
         served.map_err(Failure::environment)?;
         engine
             .stopped("asked to stop")
@@ -108,11 +114,12 @@ impl LocalGateway {
     /// Opens the state beside whatever other gateways use it. Sessions are shared with them; the record is this
     /// process's own, since one process writes to a record at a time.
     pub(crate) async fn open(config: &Config) -> Result<Self, Failure> {
-        let store = open_store(&config.data_dir)?;
+        let store = open_store(config).await?;
         let log = DecisionLog::open(&config.telemetry.decision_log)
             .map_err(|error| Failure::environment(format_args!("cannot open the decision log: {error}")))?;
         let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
         let (provenance, previous) = open_free_record(&config.data_dir)?;
+        claim_record(&*store, &provenance).await?;
         let engine = with_model(engine(config, store, provenance, telemetry)?, config)?;
         let engine = Arc::new(with_authority(engine, config)?);
         engine.started(previous).await.map_err(Failure::environment)?;
@@ -123,7 +130,9 @@ impl LocalGateway {
     /// Serves until the client leaves.
     pub(crate) async fn serve(self, caller: Caller, session: Option<Ident>) -> Result<(), Failure> {
         let Self { engine, mcp } = self;
+        let following = follow_changes(&engine);
         let served = mcp.serve_stdio(caller, session).await;
+        following.abort();
         engine
             .stopped("the client left")
             .await
@@ -164,21 +173,19 @@ async fn keep_expiring(engine: Arc<Engine>, retention: Retention) {
     }
 }
 
-/// The engine on a state that no gateway is using, for a command that changes it on the record.
-pub(crate) fn lone_engine(config: &Config, store: Arc<SqliteStore>) -> Result<Engine, Failure> {
+/// Hears of what other gateways do to the sessions that are watched here.
+fn follow_changes(engine: &Arc<Engine>) -> tokio::task::JoinHandle<()> {
+    let engine = Arc::clone(engine);
+    tokio::spawn(async move { engine.follow_changes().await })
+}
+
+/// The engine on a record that no gateway is using, for a command that changes something on the record.
+pub(crate) async fn lone_engine(config: &Config, store: Arc<dyn State>) -> Result<Engine, Failure> {
     let log = DecisionLog::open(&LogTarget::Off).map_err(Failure::environment)?;
     let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
     let (provenance, _) = open_record(&config.data_dir)?;
+    claim_record(&*store, &provenance).await?;
     engine(config, store, provenance, telemetry)
-}
-
-/// The sessions and tokens of a data directory.
-pub(crate) fn open_store(data_dir: &Path) -> Result<Arc<SqliteStore>, Failure> {
-    let store = SqliteStore::open(data_dir.join(STATE_FILE), SqliteOptions::default());
-    let shown = data_dir.display();
-    store
-        .map(Arc::new)
-        .map_err(|error| Failure::environment(format_args!("state in {shown}: {error}")))
 }
 
 /// The wall clock.
@@ -258,7 +265,7 @@ fn with_authority(engine: Engine, config: &Config) -> Result<Engine, Failure> {
 
 fn engine(
     config: &Config,
-    store: Arc<SqliteStore>,
+    store: Arc<dyn State>,
     provenance: Provenance,
     observer: Arc<Telemetry>,
 ) -> Result<Engine, Failure> {
@@ -269,9 +276,9 @@ fn engine(
     let (detector, exits) = config.detect.build().map_err(Failure::usage)?;
     let key = OriginKey::in_file(&config.data_dir.join(ORIGIN_KEY_FILE))
         .map_err(|error| Failure::environment(format_args!("{ORIGIN_KEY_FILE}: {error}")))?;
-    let origins = Origins::new(store.clone(), key, Origins::BOUNDS);
+    let annex = Arc::clone(&store).annex();
     let engine = Engine::new(Parts {
-        store: store.clone(),
+        store,
         policy,
         mirror,
         provenance,
@@ -279,8 +286,11 @@ fn engine(
         exits,
         observer,
     });
-    Ok(engine
-        .with_origins(origins)
-        .with_context(context::rules(config)?)
-        .with_runs(store, config.runs.clone()))
+    let engine = engine.with_context(context::rules(config)?);
+    Ok(match annex {
+        Some(annex) => engine
+            .with_origins(Origins::new(annex.clone(), key, Origins::BOUNDS))
+            .with_runs(annex, config.runs.clone()),
+        None => engine,
+    })
 }

@@ -56,7 +56,7 @@ fn check_names_every_mistake_with_its_line() {
             "bad.toml:1:8: warning: tool \"a\" does not say what it returns, so its results count as confidential",
             "bad.toml:2:1: unknown key tools.a.return; did you mean returns?",
             "bad.toml:3:11: tools.a.ceiling must be a text in quotes, not an integer",
-            "bad.toml:4:2: [store] is not supported yet; this version keeps its state in SQLite under data_dir",
+            "bad.toml:5:7: store.url must begin with postgres://, redis://, rediss://, redis+sentinel:// or redis+cluster://",
         ]
     );
     assert!(

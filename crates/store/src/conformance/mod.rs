@@ -18,26 +18,28 @@ use tidegate_core::{Class, Entry, Ident, Kind, Kinds, Moment, Name};
 
 use crate::{MemoryStore, Opening, OriginStore, SessionStore, TokenStore};
 
+macro_rules! cases {
+    ($open:ident; $($module:ident: $($case:ident),+;)+) => {
+        $($({
+            let name = stringify!($case);
+            let handles = Handles { one: Arc::new($open(name).await), two: Arc::new($open(name).await) };
+            $module::$case(&handles).await;
+            let Handles { one, two } = handles;
+            drop((one, two));
+            let again = Arc::new($open(name).await);
+            survives(name, again).await;
+        })+)+
+    };
+}
+
 /// Runs every case, each on a state of its own. `open` is called with the name of the case.
 pub async fn run_all<S, F>(open: impl Fn(&'static str) -> F)
 where
     S: SessionStore + TokenStore + 'static,
     F: Future<Output = S>,
 {
-    macro_rules! cases {
-        ($($module:ident: $($case:ident),+;)+) => {
-            $($({
-                let name = stringify!($case);
-                let handles = Handles { one: Arc::new(open(name).await), two: Arc::new(open(name).await) };
-                $module::$case(&handles).await;
-                let Handles { one, two } = handles;
-                drop((one, two));
-                let again = Arc::new(open(name).await);
-                survives(name, again).await;
-            })+)+
-        };
-    }
     cases! {
+        open;
         sessions: open_gives_a_clean_session, open_refuses_an_id_that_exists, unknown_ids_are_no_sessions,
             current_shows_every_change_at_once, raise_never_lowers, raise_notes_kinds, dataset_raises_but_never_lowers,
             halt_keeps_the_first, reset_is_the_only_way_down, reset_keeps_the_reasons, raise_after_reset_counts,
@@ -98,6 +100,18 @@ where
         no_session_has_no_memory,
         racing_chunks_are_all_kept,
     );
+}
+
+/// Runs every case that only a backend on a server has to pass: those of gateways on several machines.
+pub async fn run_shared<S, F>(open: impl Fn(&'static str) -> F)
+where
+    S: SessionStore + TokenStore + 'static,
+    F: Future<Output = S>,
+{
+    cases! {
+        open;
+        sessions: claim_refuses_the_one_before, changes_are_told_to_every_handle;
+    }
 }
 
 /// Two handles on one state.

@@ -6,7 +6,7 @@ use tidegate_core::{Admission, Class, ContextState, Dataset, Entry, Halt, Kind, 
 use tokio::task::JoinSet;
 
 use super::{Handles, entry, ident, kinds, name, opening};
-use crate::{OpenError, Reset, SessionStore, StoreError};
+use crate::{Change, OpenError, Reset, SessionStore, StoreError};
 
 pub(super) async fn open_gives_a_clean_session<S: SessionStore>(handles: &Handles<S>) {
     let opened = handles.one.open(opening("s-1")).await.unwrap();
@@ -380,6 +380,46 @@ pub(super) async fn many_changes_are_there<S: SessionStore>(again: &S) {
             "{}",
             session.id
         );
+    }
+}
+
+pub(super) async fn claim_refuses_the_one_before<S: SessionStore>(handles: &Handles<S>) {
+    let (id, ledger) = (ident("s-1"), ident("ledger-1"));
+    handles.one.claim(&ledger).await.unwrap();
+    handles.one.open(opening("s-1")).await.unwrap();
+    handles.two.claim(&ident("ledger-2")).await.unwrap();
+    let raised = handles.one.raise(&id, entry(Class::Internal, "t")).await.unwrap();
+    handles.two.claim(&ledger).await.unwrap();
+    let answers = [
+        handles.one.current(&id).await.err(),
+        handles.one.raise(&id, entry(Class::Secret, "t")).await.err(),
+        handles.one.reset(&id, reset("why", 1)).await.err(),
+    ];
+    for answer in answers {
+        assert_eq!(answer, Some(StoreError::Fenced));
+    }
+    assert!(handles.one.open(opening("s-2")).await.is_err());
+    assert_eq!(handles.two.current(&id).await.unwrap(), Some(raised.session));
+    assert_eq!(handles.two.current(&ident("s-2")).await.unwrap(), None);
+}
+
+pub(super) async fn changes_are_told_to_every_handle<S: SessionStore>(handles: &Handles<S>) {
+    let id = ident("s-1");
+    let mut heard = [&handles.one, &handles.two].map(|store| store.changes().unwrap());
+    handles.one.open(opening("s-1")).await.unwrap();
+    for receiver in &mut heard {
+        // Raised again and again: what happened before the listener was there is not told.
+        let mut class = 0;
+        loop {
+            class = (class + 1) % 5;
+            let entered = entry(Class::from_rank(class).unwrap(), "t");
+            handles.two.raise(&id, entered).await.unwrap();
+            handles.two.reset(&id, reset("again", 1)).await.unwrap();
+            let news = tokio::time::timeout(std::time::Duration::from_millis(100), receiver.recv()).await;
+            if matches!(news, Ok(Ok(Change::Session(changed))) if changed == id) {
+                break;
+            }
+        }
     }
 }
 

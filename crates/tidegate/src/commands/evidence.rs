@@ -10,8 +10,9 @@ use crate::commands::answer_now;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::source::Places;
+use crate::state::open_store;
 use crate::terminal::note;
-use crate::wiring::{lone_engine, open_store};
+use crate::wiring::lone_engine;
 
 /// Destroy evidence and change the key it is kept under
 ///
@@ -55,20 +56,24 @@ impl Evidence {
         let by = Ident::parse("local-administrator").map_err(Failure::environment)?;
         match self.verb {
             Verb::Rotate { places } => {
-                let (_, engine) = open(&places)?;
-                let rewrapped = answer_now(engine.rotate_evidence_key(&by))?.map_err(failed)?;
+                let rewrapped = answer_now(async {
+                    let (_, engine) = open(&places).await?;
+                    engine.rotate_evidence_key(&by).await.map_err(failed)
+                })??;
                 note(format_args!(
                     "a new key is in use; pieces put under it: {rewrapped}"
                 ));
                 Ok(())
             }
-            Verb::Destroy { pointers, places } => {
-                let (_, engine) = open(&places)?;
-                answer_now(destroy(&engine, &pointers, &by))?
-            }
+            Verb::Destroy { pointers, places } => answer_now(async {
+                let (_, engine) = open(&places).await?;
+                destroy(&engine, &pointers, &by).await
+            })?,
             Verb::Expire { places } => {
-                let (config, engine) = open(&places)?;
-                let expired = answer_now(engine.expire_evidence(&config.retention))?.map_err(failed)?;
+                let expired = answer_now(async {
+                    let (config, engine) = open(&places).await?;
+                    engine.expire_evidence(&config.retention).await.map_err(failed)
+                })??;
                 note(format_args!("destroyed: {expired}"));
                 Ok(())
             }
@@ -76,10 +81,10 @@ impl Evidence {
     }
 }
 
-fn open(places: &Places) -> Result<(Config, Engine), Failure> {
+async fn open(places: &Places) -> Result<(Config, Engine), Failure> {
     let config = places.load(None)?;
-    let store = open_store(&config.data_dir)?;
-    let engine = lone_engine(&config, store)?;
+    let store = open_store(&config).await?;
+    let engine = lone_engine(&config, store).await?;
     Ok((config, engine))
 }
 

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use clap::Args;
 use tidegate_core::{Ident, Role};
 use tidegate_gateway::telemetry::Traces;
-use tidegate_store::TokenStore;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;

@@ -7,14 +7,15 @@ use tidegate_core::{Ident, Kind, Name, Role, closed_by_context};
 use tidegate_engine::access::reach;
 use tidegate_engine::{AccessError, Act, Caller, Policy, Reach, ResetError};
 use tidegate_gateway::digest;
-use tidegate_store::{Session as Stored, SessionStore, SqliteStore, TokenStore};
+use tidegate_store::Session as Stored;
 use url::Url;
 
 use crate::commands::{answer_now, moment};
 use crate::failure::Failure;
 use crate::source::Places;
+use crate::state::{State, open_store};
 use crate::terminal::{answer, note};
-use crate::wiring::{lone_engine, open_store};
+use crate::wiring::lone_engine;
 
 /// Look at sessions, and start one anew
 ///
@@ -91,7 +92,7 @@ impl Session {
 
 impl Asking {
     /// Who is asking: the holder of the token that was given, or whoever administers this machine.
-    async fn caller(&self, store: &SqliteStore) -> Result<Caller, Failure> {
+    async fn caller(&self, store: &dyn State) -> Result<Caller, Failure> {
         let Some(token) = &self.token else {
             let principal = Ident::parse("local-administrator").map_err(Failure::environment)?;
             return Ok(Caller {
@@ -116,6 +117,9 @@ impl Asking {
     }
 }
 
+/// How many sessions are asked for at once.
+const PAGE: usize = 1_000;
+
 /// The same table that decides over HTTP.
 fn may_look(caller: &Caller, session: &Stored) -> bool {
     match reach(caller.role, Act::Look) {
@@ -127,8 +131,8 @@ fn may_look(caller: &Caller, session: &Stored) -> bool {
 
 async fn show_one(asking: &Asking, id: &Ident) -> Result<(), Failure> {
     let config = asking.places.load(None)?;
-    let store = open_store(&config.data_dir)?;
-    let caller = asking.caller(&store).await?;
+    let store = open_store(&config).await?;
+    let caller = asking.caller(&*store).await?;
     let session = store.current(id).await.map_err(Failure::environment)?;
     let session = session.filter(|session| may_look(&caller, session));
     let session = session.ok_or_else(|| Failure::no(AccessError::NoSession))?;
@@ -136,8 +140,8 @@ async fn show_one(asking: &Asking, id: &Ident) -> Result<(), Failure> {
 }
 
 async fn list(asking: &Asking) -> Result<(), Failure> {
-    let store = open_store(&asking.places.data_dir()?)?;
-    let caller = asking.caller(&store).await?;
+    let store = open_store(&asking.places.load(None)?).await?;
+    let caller = asking.caller(&*store).await?;
     answer(format_args!(
         "{:<40} {:<20} {:<20} {:<13} HALTED",
         "SESSION", "USER", "AGENT", "LABEL"
@@ -145,7 +149,7 @@ async fn list(asking: &Asking) -> Result<(), Failure> {
     let mut after = None;
     loop {
         let page = store
-            .list(after.as_ref(), SqliteStore::MAX_LISTED)
+            .list(after.as_ref(), PAGE)
             .await
             .map_err(Failure::environment)?;
         let Some(last) = page.last() else { return Ok(()) };
@@ -207,9 +211,9 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 async fn reset(asking: &Asking, id: &Ident, reason: &str) -> Result<(), Failure> {
     let config = asking.places.load(None)?;
-    let store = open_store(&config.data_dir)?;
-    let caller = asking.caller(&store).await?;
-    let engine = lone_engine(&config, Arc::clone(&store))?;
+    let store = open_store(&config).await?;
+    let caller = asking.caller(&*store).await?;
+    let engine = lone_engine(&config, Arc::clone(&store)).await?;
     match engine.reset(&caller, id, reason).await {
         Ok(_) => Ok(()),
         Err(ResetError::Reason) => Err(Failure::usage(ResetError::Reason)),

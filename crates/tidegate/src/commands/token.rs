@@ -9,8 +9,9 @@ use tidegate_store::TokenStore;
 use crate::commands::{answer_now, moment};
 use crate::failure::Failure;
 use crate::source::Places;
+use crate::state::open_store;
 use crate::terminal::{answer, note};
-use crate::wiring::{now, open_store};
+use crate::wiring::now;
 
 /// Create, list and revoke tokens
 ///
@@ -74,8 +75,11 @@ impl Token {
                 agent,
                 places,
             } => {
-                let store = open_store(&places.data_dir()?)?;
-                let token = answer_now(issue(&*store, role, principal, agent))??;
+                let config = places.load(None)?;
+                let token = answer_now(async {
+                    let store = open_store(&config).await?;
+                    issue(&*store, role, principal, agent).await
+                })??;
                 note(format_args!(
                     "token {} with the role {role}; it is shown this once",
                     token.record.id
@@ -84,8 +88,11 @@ impl Token {
             }
             Verb::List { places } => list(&places),
             Verb::Revoke { id, places } => {
-                let store = open_store(&places.data_dir()?)?;
-                let revoked = answer_now(store.revoke(&id, now()))?.map_err(Failure::environment)?;
+                let config = places.load(None)?;
+                let revoked = answer_now(async {
+                    let store = open_store(&config).await?;
+                    store.revoke(&id, now()).await.map_err(Failure::environment)
+                })??;
                 if !revoked {
                     return Err(Failure::no(format_args!("there is no token {id}")));
                 }
@@ -112,8 +119,11 @@ pub(crate) async fn issue(
 }
 
 fn list(places: &Places) -> Result<(), Failure> {
-    let store = open_store(&places.data_dir()?)?;
-    let tokens = answer_now(store.tokens())?.map_err(Failure::environment)?;
+    let config = places.load(None)?;
+    let tokens = answer_now(async {
+        let store = open_store(&config).await?;
+        store.tokens().await.map_err(Failure::environment)
+    })??;
     answer(format_args!(
         "{:<14} {:<24} {:<20} {:<20} {:<25} REVOKED",
         "ID", "ROLE", "PRINCIPAL", "AGENT", "ISSUED"

@@ -18,6 +18,7 @@ mod retention;
 mod runs;
 mod servers;
 mod sources;
+mod store;
 mod telemetry;
 #[cfg(test)]
 mod tests;
@@ -40,6 +41,7 @@ pub(crate) use model::{Model, Source};
 pub(crate) use openfga::{Login, OpenFga};
 pub(crate) use problem::{Problem, Severity};
 pub(crate) use servers::{Reach, Server};
+pub(crate) use store::{Kind as StoreKind, Store};
 pub(crate) use telemetry::Telemetry;
 
 use problem::Report;
@@ -61,6 +63,8 @@ pub(crate) struct Config {
     pub(crate) listen: SocketAddr,
     /// Where state is kept.
     pub(crate) data_dir: PathBuf,
+    /// Where sessions and tokens are kept.
+    pub(crate) store: Store,
     /// Where sessions are mirrored for other programs.
     pub(crate) private_data_dir: Option<PathBuf>,
     /// What is known of the tools.
@@ -133,6 +137,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let data_dir = data_dir.or_else(|| places.default_data_dir(report));
     let private_data_dir = places.read(&mut root, "private_data_dir", overrides.private_data_dir.clone());
     let workspaces = read_workspaces(&mut root, directory);
+    let store = store::read(&mut root, directory);
     let tools = tools::read(&mut root);
     let detect = detect::read(&mut root, tools.as_ref(), directory);
     let retention = retention::read(&mut root);
@@ -144,12 +149,12 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let citations = citations::read(&mut root, directory);
     let runs = runs::read(&mut root);
     let openfga = openfga::read(&mut root);
-    refuse_reserved(&mut root);
     places.refuse_inside(&workspaces, report);
     let tools = tools?;
     Some(Config {
         listen,
         data_dir: data_dir?,
+        store,
         private_data_dir,
         policy: Policy::new(tools),
         detect,
@@ -189,19 +194,6 @@ fn read_workspaces(root: &mut Section<'_, '_>, directory: &Path) -> Vec<PathBuf>
             .error(text.offset, "workspaces: each must name a directory");
     }
     texts.iter().map(|text| directory.join(text.value)).collect()
-}
-
-/// Sections that a later version will read. Their keys are not looked at: the name alone is the error.
-fn refuse_reserved(root: &mut Section<'_, '_>) {
-    for (name, instead) in [("store", "this version keeps its state in SQLite under data_dir")] {
-        if root.has(name) {
-            root.report().error(
-                root.offset_of(name),
-                format_args!("[{name}] is not supported yet; {instead}"),
-            );
-            root.ignore(name);
-        }
-    }
 }
 
 /// The places that hold state, to be kept out of every workspace.

@@ -136,7 +136,7 @@ fn every_commented_line_of_the_example_is_valid() {
         uncommented.push_str(line);
         uncommented.push('\n');
     }
-    assert_eq!(settings, 77);
+    assert_eq!(settings, 84);
     let problems = checked(&uncommented).problems;
     assert!(
         problems
@@ -295,11 +295,38 @@ fn surprises_are_warnings() {
 }
 
 #[test]
-fn reserved_sections_are_refused_not_ignored() {
-    check_problems(
-        "[store]\nurl = \"postgres://...\"\n",
-        &["1:2: [store] is not supported yet; this version keeps its state in SQLite under data_dir"],
-    );
+fn a_store_is_a_server_that_is_known() {
+    for (text, expected) in [
+        ("[store]", "1:2: store.url is needed"),
+        (
+            "[store]\nurl = \"mysql://canary\"",
+            "2:7: store.url must begin with postgres://, redis://, rediss://, redis+sentinel:// or redis+cluster://",
+        ),
+        (
+            "[store]\nurl = \"redis://10.0.0.1\"",
+            "2:7: warning: plain connection to another machine: labels and tokens' digests can be read and changed on the way; use rediss",
+        ),
+        (
+            "[store]\nurl = \"redis://127.0.0.1\"\nnamespace = \"a b\"",
+            "3:13: store.namespace must be a plain word: a-z, 0-9 and _, at most 40 characters",
+        ),
+        (
+            "[store]\nurl = \"redis://127.0.0.1\"\ntimeout = 3",
+            "3:1: unknown key store.timeout",
+        ),
+    ] {
+        check_contains(text, expected);
+    }
+    for url in [
+        "postgres://db.example/tidegate",
+        "redis://user:word@localhost:7000",
+        "rediss+cluster://a,b",
+    ] {
+        let config = config(&format!("[store]\nurl = \"{url}\"\nreplicas = 1\n"));
+        assert!(matches!(config.store, Store::Shared { .. }), "{url}");
+        assert!(!format!("{:?}", config.store).contains("word"));
+    }
+    assert!(matches!(config("").store, Store::Embedded));
 }
 
 #[test]

@@ -55,6 +55,13 @@ impl Gateway {
         (answer.status().as_u16(), answer.json().unwrap())
     }
 
+    /// Sends a signal, such as -STOP.
+    pub(crate) fn signal(&self, signal: &str) {
+        let pid = self.process.id().to_string();
+        let sent = Command::new("kill").args([signal, &pid]).status().unwrap();
+        assert!(sent.success());
+    }
+
     /// Asks it to stop and gives what it said on standard error.
     pub(crate) fn stop(self) -> String {
         self.stop_and_listen().1

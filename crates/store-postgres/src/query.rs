@@ -1,0 +1,86 @@
+//! Every statement there is. Each does one thing whole.
+
+/// A statement that is prepared on every connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Query {
+    Read,
+    Page,
+    Resets,
+    FindToken,
+    Tokens,
+    Insert,
+    Replace,
+    Reset,
+    Issue,
+    Revoke,
+    Claim,
+    Probe,
+}
+
+impl Query {
+    /// What only reads, and what writes: each goes over connections of its own.
+    pub(crate) const READS: [Self; 5] = [
+        Self::Read,
+        Self::Page,
+        Self::Resets,
+        Self::FindToken,
+        Self::Tokens,
+    ];
+    pub(crate) const WRITES: [Self; 7] = [
+        Self::Insert,
+        Self::Replace,
+        Self::Reset,
+        Self::Issue,
+        Self::Revoke,
+        Self::Claim,
+        Self::Probe,
+    ];
+
+    pub(crate) const fn sql(self) -> &'static str {
+        match self {
+            Self::Read => {
+                "SELECT version, epoch, label, document::text, (SELECT fence FROM writer WHERE ledger = $2::text)
+                 FROM session WHERE id = $1"
+            }
+            Self::Page => {
+                "SELECT id, version, epoch, label, document::text FROM session WHERE id > $1 ORDER BY id LIMIT $2"
+            }
+            Self::Resets => "SELECT decided_by, reason, at FROM reset WHERE session = $1 ORDER BY epoch",
+            Self::FindToken => {
+                "SELECT id, digest, role, principal, agent, issued_at, revoked_at FROM token WHERE digest = $1"
+            }
+            Self::Tokens => {
+                "SELECT id, digest, role, principal, agent, issued_at, revoked_at FROM token ORDER BY issued_at, place"
+            }
+            Self::Insert => {
+                "INSERT INTO session (id, version, epoch, label, document) SELECT $1, $2, $3, $4, $5::text::jsonb
+                 WHERE $6::text IS NULL OR EXISTS (SELECT 1 FROM writer WHERE ledger = $6::text AND fence = $7)
+                 ON CONFLICT (id) DO NOTHING"
+            }
+            // INVARIANT (ratchet monotone): the version is compared in the very statement that replaces the row.
+            Self::Replace => {
+                "UPDATE session SET version = $2, epoch = $3, label = $4, document = $5::text::jsonb
+                 WHERE id = $1 AND version = $2::bigint - 1 AND epoch = $3::bigint
+                 AND ($6::text IS NULL OR EXISTS (SELECT 1 FROM writer WHERE ledger = $6::text AND fence = $7))"
+            }
+            Self::Reset => {
+                "WITH started_anew AS (
+                     UPDATE session SET version = $2, epoch = $3, label = $4, document = $5::text::jsonb
+                     WHERE id = $1 AND version = $2::bigint - 1 AND epoch = $3::bigint - 1
+                     AND ($6::text IS NULL OR EXISTS (SELECT 1 FROM writer WHERE ledger = $6::text AND fence = $7))
+                     RETURNING id)
+                 INSERT INTO reset (session, epoch, decided_by, reason, at) SELECT id, $3, $8, $9, $10 FROM started_anew"
+            }
+            Self::Issue => {
+                "INSERT INTO token (id, digest, role, principal, agent, issued_at, revoked_at)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING"
+            }
+            Self::Revoke => "UPDATE token SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1",
+            Self::Claim => {
+                "INSERT INTO writer (ledger, fence) VALUES ($1, 1)
+                 ON CONFLICT (ledger) DO UPDATE SET fence = writer.fence + 1 RETURNING fence"
+            }
+            Self::Probe => "UPDATE store SET probes = probes + 1",
+        }
+    }
+}

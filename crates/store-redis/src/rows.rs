@@ -1,0 +1,351 @@
+//! Sessions as hashes.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::try_join_all;
+use redis::{AsyncCommands as _, RedisResult, Script};
+use serde::{Deserialize, Serialize};
+use tidegate_core::{Class, Ident, Moment};
+use tidegate_store::{Change, Remote, Reset, Row, Rows, StoreError};
+use tokio::sync::broadcast;
+
+use crate::address::Address;
+use crate::changes::Changes;
+use crate::failure::{damaged, refused};
+use crate::keys::{Keys, SHARDS};
+use crate::lanes::Lanes;
+use crate::scripts::Scripts;
+use crate::wire::Wire;
+
+/// How many connections there are.
+const LANES: usize = 4;
+
+/// Sessions in Redis.
+pub struct RedisRows {
+    pub(crate) lanes: Lanes,
+    pub(crate) keys: Keys,
+    pub(crate) scripts: Scripts,
+    changes: Changes,
+    replicas: u32,
+    /// Whether another server may take the place of the one that answers, so that each read has to prove that none has.
+    proves_reads: bool,
+    timeout: Duration,
+    /// The ledger this handle writes to, and the fence it was given.
+    claim: RwLock<Option<(Ident, i64)>>,
+}
+
+/// A reset as it is kept.
+#[derive(Serialize, Deserialize)]
+struct KeptReset {
+    by: String,
+    reason: String,
+    at: i64,
+}
+
+impl RedisRows {
+    pub(crate) async fn connect(remote: &Remote) -> Result<Self, StoreError> {
+        if !Remote::is_namespace(&remote.namespace) {
+            return Err(refused("the store's namespace is no plain word"));
+        }
+        let address = Arc::new(Address::read(remote)?);
+        let replicas = match (&*address, remote.replicas) {
+            (Address::Sentinel(_), None | Some(0)) | (Address::Cluster(..), None) => {
+                return Err(refused(
+                    "with sentinels or a cluster, say how many replicas must have a change before it counts (replicas = 1 or more; \
+                     0 for a cluster without replicas): without that, a failover would forget labels",
+                ));
+            }
+            (_, replicas) => replicas.unwrap_or(0),
+        };
+        let keys = Keys::new(&remote.namespace);
+        let rows = Self {
+            lanes: Lanes::new(Arc::clone(&address), keys.clone(), remote.timeout, LANES),
+            scripts: Scripts::new(),
+            changes: Changes::follow(Arc::clone(&address), keys.channel(), remote.timeout),
+            replicas,
+            proves_reads: address.fails_over() && replicas > 0,
+            timeout: remote.timeout,
+            claim: RwLock::new(None),
+            keys,
+        };
+        rows.ready().await?;
+        Ok(rows)
+    }
+
+    /// Runs a script that changes something under `key`, and waits for the replicas that must have it.
+    pub(crate) async fn change(
+        &self,
+        key: &str,
+        script: &Script,
+        keys: &[&str],
+        args: &[&str],
+    ) -> Result<Vec<String>, StoreError> {
+        let (answer, replicas) = self
+            .lanes
+            .ask(async |mut wire: Wire| {
+                let answer = invoke(&mut wire, script, keys, args).await?;
+                Ok((answer, self.confirm(&mut wire, key).await?))
+            })
+            .await?;
+        self.enough(replicas).map(|()| answer)
+    }
+
+    async fn confirm(&self, wire: &mut Wire, key: &str) -> RedisResult<u32> {
+        match self.replicas {
+            0 => Ok(0),
+            wanted => wire.wait_for_replicas(key, wanted, self.timeout).await,
+        }
+    }
+
+    fn enough(&self, replicas: u32) -> Result<(), StoreError> {
+        if replicas >= self.replicas {
+            return Ok(());
+        }
+        Err(refused(
+            "too few replicas of Redis have the change, so it does not count",
+        ))
+    }
+
+    /// The ledger and the fence, as scripts want them: empty when nothing was claimed.
+    fn claim(&self) -> (String, String) {
+        let claim = self.claim.read().unwrap_or_else(PoisonError::into_inner);
+        let parts = claim.as_ref();
+        parts.map_or_else(Default::default, |(ledger, fence)| {
+            (ledger.to_string(), fence.to_string())
+        })
+    }
+
+    async fn row(&self, id: &Ident, claim: &(String, String)) -> Result<Option<Row>, StoreError> {
+        let shard = Keys::shard(id);
+        let (session, writers) = (self.keys.session(id), self.keys.writers(shard));
+        let reads = self.keys.reads(shard);
+        let (answer, replicas) = self
+            .lanes
+            .ask(async |mut wire: Wire| {
+                let args = [claim.0.as_str(), claim.1.as_str()];
+                let answer = invoke(&mut wire, &self.scripts.read, &[&session, &writers], &args).await?;
+                if !self.proves_reads {
+                    return Ok((answer, self.replicas));
+                }
+                // A primary that was deposed does not know it; its replicas do. Only one that they still follow gets their
+                // word for a new write.
+                let _: i64 = wire.incr(&reads, 1).await?;
+                Ok((answer, self.confirm(&mut wire, &reads).await?))
+            })
+            .await?;
+        self.enough(replicas)?;
+        match verdict(&answer)? {
+            "row" => read_row(answer.get(1..).unwrap_or_default()).map(Some),
+            "none" => Ok(None),
+            _ => Err(damaged()),
+        }
+    }
+}
+
+#[async_trait]
+impl Rows for RedisRows {
+    async fn insert(&self, id: &Ident, row: &Row) -> Result<bool, StoreError> {
+        let (ledger, fence) = self.claim();
+        let shard = Keys::shard(id);
+        let (session, ids, writers) = (
+            self.keys.session(id),
+            self.keys.ids(shard),
+            self.keys.writers(shard),
+        );
+        let (version, epoch, rank) = numbers(row);
+        let args = [
+            &ledger,
+            &fence,
+            id.as_str(),
+            &version,
+            &epoch,
+            row.label.as_str(),
+            &rank,
+            &row.document,
+        ];
+        let keys = [session.as_str(), &ids, &writers];
+        let answer = self.change(&session, &self.scripts.insert, &keys, &args).await?;
+        match verdict(&answer)? {
+            "done" => Ok(true),
+            "taken" => Ok(false),
+            _ => Err(damaged()),
+        }
+    }
+
+    async fn read(&self, id: &Ident) -> Result<Option<Row>, StoreError> {
+        self.row(id, &self.claim()).await
+    }
+
+    async fn replace(&self, id: &Ident, after: &Row, reset: Option<&Reset>) -> Result<bool, StoreError> {
+        let (ledger, fence) = self.claim();
+        let (session, resets, writers) = (
+            self.keys.session(id),
+            self.keys.resets(id),
+            self.keys.writers(Keys::shard(id)),
+        );
+        let kept = reset.map(|reset| KeptReset {
+            by: reset.by.to_string(),
+            reason: reset.reason.clone(),
+            at: reset.at.0,
+        });
+        let kept = kept.map(|kept| serde_json::to_string(&kept)).transpose();
+        let kept = kept.map_err(|_| damaged())?.unwrap_or_default();
+        let (version, epoch, rank) = numbers(after);
+        let channel = self.keys.channel();
+        let args = [
+            ledger.as_str(),
+            &fence,
+            &version,
+            &epoch,
+            after.label.as_str(),
+            &rank,
+            &after.document,
+            &kept,
+            &channel,
+            id.as_str(),
+        ];
+        let keys = [session.as_str(), &resets, &writers];
+        let answer = self.change(&session, &self.scripts.replace, &keys, &args).await?;
+        match verdict(&answer)? {
+            "done" => Ok(true),
+            "stale" => Ok(false),
+            "none" => Err(StoreError::NoSession),
+            _ => Err(damaged()),
+        }
+    }
+
+    async fn resets(&self, id: &Ident) -> Result<Vec<Reset>, StoreError> {
+        let key = self.keys.resets(id);
+        let kept: Vec<String> = self
+            .lanes
+            .ask(async |mut wire: Wire| wire.lrange(&key, 0, -1).await)
+            .await?;
+        let read = |text: &String| {
+            let kept: KeptReset = serde_json::from_str(text).map_err(|_| damaged())?;
+            Ok(Reset {
+                by: Ident::parse(&kept.by).map_err(|_| damaged())?,
+                reason: kept.reason,
+                at: Moment(kept.at),
+            })
+        };
+        kept.iter().map(read).collect()
+    }
+
+    async fn page(&self, after: &str, limit: usize) -> Result<Vec<(Ident, Row)>, StoreError> {
+        let from = if after.is_empty() {
+            "-".to_owned()
+        } else {
+            format!("({after}")
+        };
+        let count = isize::try_from(limit).unwrap_or(isize::MAX);
+        let of_shard = |shard: u32| {
+            let (key, from) = (self.keys.ids(shard), from.clone());
+            async move {
+                let asked = async |mut wire: Wire| wire.zrangebylex_limit(&key, from, "+", 0, count).await;
+                let ids: Vec<String> = self.lanes.ask(asked).await?;
+                Ok::<_, StoreError>(ids)
+            }
+        };
+        let mut ids = try_join_all((0..SHARDS).map(of_shard)).await?.concat();
+        ids.sort_unstable();
+        ids.truncate(limit);
+        let claim = (String::new(), String::new());
+        let mut page = Vec::with_capacity(ids.len());
+        for some in ids.chunks(64) {
+            let rows = some.iter().map(|id| async {
+                let id = Ident::parse(id).map_err(|_| damaged())?;
+                let row = self.row(&id, &claim).await?;
+                Ok::<_, StoreError>((id, row.ok_or_else(damaged)?))
+            });
+            page.extend(try_join_all(rows).await?);
+        }
+        Ok(page)
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        let key = self.keys.probes();
+        let replicas = self
+            .lanes
+            .ask(async |mut wire: Wire| {
+                let _: i64 = wire.incr(&key, 1).await?;
+                self.confirm(&mut wire, &key).await
+            })
+            .await?;
+        self.enough(replicas)
+    }
+
+    async fn claim(&self, ledger: &Ident) -> Result<(), StoreError> {
+        // The first shard counts, the others follow; a gateway with an older fence is refused in each shard from then on.
+        let first = self.keys.writers(0);
+        let raise = |wire: Wire| {
+            let (key, mut wire) = (first.clone(), wire);
+            async move {
+                let fence: i64 = wire.hincr(&key, ledger.as_str(), 1).await?;
+                Ok((fence, self.confirm(&mut wire, &key).await?))
+            }
+        };
+        let (fence, replicas) = self.lanes.ask(raise).await?;
+        self.enough(replicas)?;
+        for shard in 1..SHARDS {
+            let key = self.keys.writers(shard);
+            let writers = [key.as_str()];
+            let args = [ledger.as_str(), &fence.to_string()];
+            let answer = self.change(&key, &self.scripts.fence, &writers, &args).await?;
+            verdict(&answer)?;
+        }
+        let mut claim = self.claim.write().unwrap_or_else(PoisonError::into_inner);
+        *claim = Some((ledger.clone(), fence));
+        Ok(())
+    }
+
+    fn changes(&self) -> broadcast::Receiver<Change> {
+        self.changes.subscribe()
+    }
+}
+
+async fn invoke(wire: &mut Wire, script: &Script, keys: &[&str], args: &[&str]) -> RedisResult<Vec<String>> {
+    let mut invocation = script.prepare_invoke();
+    for key in keys {
+        invocation.key(*key);
+    }
+    for arg in args {
+        invocation.arg(*arg);
+    }
+    invocation.invoke_async(wire).await
+}
+
+/// What a script came to, unless that is a refusal.
+pub(crate) fn verdict(answer: &[String]) -> Result<&str, StoreError> {
+    match answer.first().map(String::as_str) {
+        Some("fenced") => Err(StoreError::Fenced),
+        Some("expires") => Err(refused(
+            "a session in Redis is set to expire, which would clear its label: take that away (PERSIST) and find out who set it",
+        )),
+        Some("lower") => Err(refused("a change would have lowered a label")),
+        Some(other) => Ok(other),
+        None => Err(damaged()),
+    }
+}
+
+fn numbers(row: &Row) -> (String, String, String) {
+    (
+        row.version.to_string(),
+        row.epoch.to_string(),
+        row.label.rank().to_string(),
+    )
+}
+
+fn read_row(parts: &[String]) -> Result<Row, StoreError> {
+    let [version, epoch, label, document] = parts else {
+        return Err(damaged());
+    };
+    let label = Class::ALL.into_iter().find(|class| class.as_str() == label);
+    Ok(Row {
+        version: version.parse().map_err(|_| damaged())?,
+        epoch: epoch.parse().map_err(|_| damaged())?,
+        label: label.ok_or_else(damaged)?,
+        document: document.clone(),
+    })
+}

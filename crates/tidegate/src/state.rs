@@ -1,0 +1,76 @@
+//! Opening the state: a file in the data directory, or a server that several gateways share.
+
+use std::sync::Arc;
+
+use tidegate_core::Ident;
+use tidegate_engine::Provenance;
+use tidegate_store::{Hidden, Rows, SessionStore, Shared, SqliteOptions, SqliteStore, TokenStore};
+
+use crate::config::{Config, Store, StoreKind};
+use crate::failure::Failure;
+
+/// The file in the data directory that holds sessions and tokens.
+const STATE_FILE: &str = "tidegate.db";
+
+/// Sessions and tokens, wherever they are.
+pub(crate) trait State: SessionStore + TokenStore {
+    /// Where notes, kinship and the origins of values are kept beside them. A server keeps none of these: there,
+    /// notes and child sessions are refused and every guarded argument is held.
+    fn annex(self: Arc<Self>) -> Option<Arc<SqliteStore>>;
+}
+
+impl State for SqliteStore {
+    fn annex(self: Arc<Self>) -> Option<Arc<SqliteStore>> {
+        Some(self)
+    }
+}
+
+impl<R: Rows + TokenStore> State for Shared<R> {
+    fn annex(self: Arc<Self>) -> Option<Arc<SqliteStore>> {
+        None
+    }
+}
+
+/// Opens the sessions and tokens that the configuration names.
+pub(crate) async fn open_store(config: &Config) -> Result<Arc<dyn State>, Failure> {
+    let (kind, remote, password_env) = match &config.store {
+        Store::Embedded => {
+            let store = SqliteStore::open(config.data_dir.join(STATE_FILE), SqliteOptions::default());
+            let shown = config.data_dir.display();
+            let failed = |error| Failure::environment(format_args!("state in {shown}: {error}"));
+            return Ok(Arc::new(store.map_err(failed)?));
+        }
+        Store::Shared {
+            kind,
+            remote,
+            password_env,
+        } => (kind, remote, password_env),
+    };
+    let mut remote = remote.clone();
+    if let Some(variable) = password_env {
+        let password = std::env::var(variable).map_err(|_| {
+            Failure::usage(format_args!(
+                "store.password_env: the environment has no {variable}"
+            ))
+        })?;
+        remote.password = Some(Hidden::new(&password));
+    }
+    let opened: Result<Arc<dyn State>, _> = match kind {
+        StoreKind::Postgres => tidegate_store_postgres::connect(&remote)
+            .await
+            .map(|store| Arc::new(store) as _),
+        StoreKind::Redis => tidegate_store_redis::connect(&remote)
+            .await
+            .map(|store| Arc::new(store) as _),
+    };
+    opened.map_err(|error| Failure::environment(format_args!("state on the server of [store]: {error}")))
+}
+
+/// Makes this process the one that writes to its ledger, also for a store on another machine: whoever held a copy of the
+/// ledger's directory before is refused from now on.
+pub(crate) async fn claim_record(store: &dyn State, provenance: &Provenance) -> Result<(), Failure> {
+    let key = provenance.ledger().public_key().to_text();
+    let name = key.trim_end().rsplit(' ').next().unwrap_or_default();
+    let ledger = Ident::parse(name).map_err(Failure::environment)?;
+    store.claim(&ledger).await.map_err(Failure::environment)
+}

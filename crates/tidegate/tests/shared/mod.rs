@@ -1,0 +1,7 @@
+//! Three gateways on one server, each behind a proxy that can be cut, and what happened on them.
+
+pub(crate) mod history;
+pub(crate) mod load;
+pub(crate) mod proxy;
+pub(crate) mod stand;
+pub(crate) mod trouble;
