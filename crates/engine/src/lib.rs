@@ -32,7 +32,7 @@ mod watch;
 pub use access::{Act, Caller, Reach};
 pub use assembly::{
     AssembleError, Assembled, Band, Chunk, ChunkReport, Citation, CitationRule, Citations, ContextRules,
-    Disposition, NoAnswer, Source, SourceKind, SourceOfRecord, Sources, Trust,
+    Disposition, NoAnswer, Source, SourceKind, SourceOfRecord, Sources,
 };
 pub use audit::AuditError;
 pub use authority::{Authority, Subject, Tagged, Unanswered};

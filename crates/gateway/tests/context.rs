@@ -19,10 +19,8 @@ use regex::Regex;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use stand::{Holder, Setting, Stand};
-use tidegate_core::{Class, Name, Role};
-use tidegate_engine::{
-    CitationRule, Citations, ContextRules, Source, SourceKind, SourceOfRecord, Sources, Trust,
-};
+use tidegate_core::{Class, Name, Role, Trust};
+use tidegate_engine::{CitationRule, Citations, ContextRules, Source, SourceKind, SourceOfRecord, Sources};
 use tidegate_gateway::records::{HttpRecord, ListRecord};
 
 const ORDER: &str =

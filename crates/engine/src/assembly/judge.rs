@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tidegate_core::{Class, Confined, Ident, Kinds, Name, Role};
+use tidegate_core::{Class, Confined, Ident, Kinds, Name, Role, Trust};
 use tidegate_detect::injection::{Assessment, Verdict as Opinion};
 use tidegate_detect::{Confidence, Finding, FindingKind, RuleId};
 use tidegate_ledger::event::{CitationOutcome, Disposition, Event, InjectionDetectionHit, Origin, Score};
@@ -10,7 +10,7 @@ use tidegate_store::Origin as Word;
 
 use super::citations::Citation;
 use super::leaves::leaves;
-use super::sources::{Source, Trust};
+use super::sources::Source;
 use super::{AssembleError, Band, Chunk};
 use crate::access::{Act, Reach, reach};
 use crate::inspect::Found;

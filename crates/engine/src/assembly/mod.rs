@@ -20,7 +20,7 @@ use tidegate_store::Session;
 
 pub use citations::{Citation, CitationRule, Citations, NoAnswer, SourceOfRecord};
 pub use report::{AssembleError, Assembled, Band, ChunkReport, Disposition};
-pub use sources::{Source, SourceKind, Sources, Trust};
+pub use sources::{Source, SourceKind, Sources};
 
 use crate::access::{Act, Caller};
 use crate::engine::now;

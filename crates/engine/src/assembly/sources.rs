@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tidegate_core::{Class, ControlList, Name};
+use tidegate_core::{Class, ControlList, Name, Trust};
 use tidegate_ledger::event::Origin;
 
 /// What sort of source it is: the most that its content may be used as.
@@ -28,15 +28,6 @@ impl SourceKind {
             | (Self::Retrieval, Origin::OperatorInput) => false,
         }
     }
-}
-
-/// Whether those who write what a source holds are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trust {
-    /// They are.
-    Trusted,
-    /// Anybody may have written it.
-    Untrusted,
 }
 
 /// A registered source.
@@ -75,7 +66,7 @@ impl Sources {
                 name: tool.name.clone(),
                 class: tool.returns,
                 kind: SourceKind::Retrieval,
-                trust: Trust::Untrusted,
+                trust: tool.integrity.trust,
             })
         };
         self.0.get(name).cloned().or_else(declared)

@@ -1,7 +1,7 @@
 //! Configurations of contexts, notes and child sessions, and what is to be said of each.
 
-use tidegate_core::Class;
-use tidegate_engine::{SourceKind, Trust};
+use tidegate_core::{Class, Trust};
+use tidegate_engine::SourceKind;
 
 use super::tests::{checked, config};
 

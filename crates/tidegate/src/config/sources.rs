@@ -1,7 +1,7 @@
 //! `[sources.NAME]`: who may bring what into a context.
 
-use tidegate_core::{Class, ControlList, Name};
-use tidegate_engine::{Source, SourceKind, Trust};
+use tidegate_core::{Class, ControlList, Name, Trust};
+use tidegate_engine::{Source, SourceKind};
 
 use super::tools::CLASSES;
 use super::walk::Section;
