@@ -88,7 +88,10 @@ async fn the_tables_never_lower_a_label() {
         "TRUNCATE tidegate.session CASCADE",
         "UPDATE tidegate.session SET id = 's-2', version = version + 1",
     ] {
-        operator.batch_execute("SET search_path = tidegate").await.unwrap();
+        operator
+            .batch_execute("SET search_path = tidegate")
+            .await
+            .unwrap();
         assert!(operator.batch_execute(statement).await.is_err(), "{statement}");
         assert_eq!(store.current(&id).await.unwrap(), before, "{statement}");
     }

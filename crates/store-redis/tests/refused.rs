@@ -113,12 +113,19 @@ async fn a_server_that_lost_its_data() {
     };
     let (store, id) = with_session(server.url()).await;
     tell(&mut operator, &["FLUSHALL"]).await;
-    tell(&mut operator, &["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]).await;
+    tell(
+        &mut operator,
+        &["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"],
+    )
+    .await;
     let mut reasons = Vec::new();
     for _ in 0..20 {
         reasons.extend(store.current(&id).await.err().map(|error| error.to_string()));
     }
-    assert!(reasons.iter().any(|why| why.contains("lost the data")), "{reasons:?}");
+    assert!(
+        reasons.iter().any(|why| why.contains("lost the data")),
+        "{reasons:?}"
+    );
 }
 
 #[tokio::test]
