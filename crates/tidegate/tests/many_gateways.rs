@@ -6,8 +6,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    dead_code,
-    reason = "a test stops at the first surprise, and each test file uses its own part of the stand"
+    reason = "a test stops at the first surprise"
 )]
 
 mod run;
