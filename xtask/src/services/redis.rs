@@ -33,7 +33,7 @@ impl Service for Redis {
         command
             .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
             .args(["--appendonly", "yes", "--appendfsync", "always"])
-            .args(["--maxmemory-policy", "noeviction"])
+            .args(["--maxmemory-policy", "noeviction", "--save", ""])
             .arg("--dir")
             .arg(directory)
             .stdout(Stdio::null());

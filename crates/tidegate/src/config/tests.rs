@@ -312,19 +312,19 @@ fn a_store_is_a_server_that_is_known() {
         ),
         (
             "[store]\nurl = \"redis://127.0.0.1\"\ntimeout = 3",
-            "3:1: unknown key store.timeout",
+            "3:1: unknown key store.timeout; did you mean timeout_ms?",
         ),
     ] {
         check_contains(text, expected);
     }
     for url in [
         "postgres://db.example/tidegate",
-        "redis://user:word@localhost:7000",
+        "redis://user:canary@localhost:7000",
         "rediss+cluster://a,b",
     ] {
         let config = config(&format!("[store]\nurl = \"{url}\"\nreplicas = 1\n"));
         assert!(matches!(config.store, Store::Shared { .. }), "{url}");
-        assert!(!format!("{:?}", config.store).contains("word"));
+        assert!(!format!("{:?}", config.store).contains("canary"));
     }
     assert!(matches!(config("").store, Store::Embedded));
 }

@@ -1,4 +1,5 @@
 //! Three gateways on one server, each behind a proxy that can be cut, and what happened on them.
+#![allow(dead_code, reason = "each test file uses its own part")]
 
 pub(crate) mod history;
 pub(crate) mod load;

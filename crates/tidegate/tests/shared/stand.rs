@@ -18,7 +18,7 @@ pub(crate) struct Stand {
     service: &'static dyn Service,
     state: PathBuf,
     port: u16,
-    _places: Vec<Place>,
+    pub(crate) places: Vec<Place>,
     _server_place: services::Place,
 }
 
@@ -58,7 +58,7 @@ impl Stand {
             service,
             state,
             port,
-            _places: places,
+            places,
             _server_place: server_place,
         }
     }

@@ -1,0 +1,94 @@
+//! What gateways on one server know of each other: clients of one hear of a rise on another, and of two on one record the later
+//! one counts.
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+
+mod run;
+mod shared;
+
+use std::io::{BufRead, BufReader};
+use std::process::Command;
+
+use run::Place;
+use run::gateway::Gateway;
+use serde_json::json;
+use shared::stand::Stand;
+use xtask::services::{self, Postgres, Redis, Service};
+
+#[test]
+fn on_postgres() {
+    if services::address("TIDEGATE_TEST_POSTGRES").unwrap().is_some() {
+        check(&Postgres);
+    }
+}
+
+#[test]
+fn on_redis() {
+    if services::address("TIDEGATE_TEST_REDIS").unwrap().is_some() {
+        check(&Redis);
+    }
+}
+
+fn check(service: &'static dyn Service) {
+    let stand = Stand::start(service);
+    streams_hear_of_other_gateways(&stand);
+    of_two_on_one_record_the_later_counts(&stand);
+    for gateway in stand.gateways {
+        gateway.stop();
+    }
+}
+
+fn streams_hear_of_other_gateways(stand: &Stand) {
+    let token = &stand.token;
+    let opened = stand.gateways[0].send(token, "/v1/sessions", Some(json!({"session_id": "heard"})));
+    assert!(opened.0 < 300, "{opened:?}");
+    let url = format!("{}/v1/session/heard/events", stand.gateways[1].url);
+    let client = reqwest::blocking::Client::builder()
+        .no_proxy()
+        .timeout(None)
+        .build()
+        .unwrap();
+    let stream = client.get(url).bearer_auth(token).send().unwrap();
+    let mut lines = BufReader::new(stream).lines();
+    let mut next = || {
+        let data = lines.find_map(|line| line.unwrap().strip_prefix("data:").map(str::to_owned));
+        let state: serde_json::Value = serde_json::from_str(&data.unwrap()).unwrap();
+        state["sensitivity"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(next(), "public");
+    let body = json!({"tool": "search_email", "content": {"text": "minutes of the meeting"}});
+    let brought = stand.gateways[2].send(token, "/v1/session/heard/responses", Some(body));
+    assert_eq!(brought.0, 200, "{brought:?}");
+    assert_eq!(next(), "internal");
+}
+
+fn of_two_on_one_record_the_later_counts(stand: &Stand) {
+    let body = json!({"tool": "web_search", "arguments": {"query": "weather"}});
+    let call = |gateway: &Gateway| {
+        gateway
+            .send(&stand.token, "/v1/session/heard/authorize", Some(body.clone()))
+            .0
+    };
+    assert_eq!(call(&stand.gateways[0]), 200);
+    // The data directory turns up on another machine, while the first gateway still runs.
+    let elsewhere = Place::new();
+    let from = stand.places[0].path(".");
+    let copied = Command::new("cp")
+        .arg("-a")
+        .arg(from)
+        .arg(elsewhere.path("."))
+        .status()
+        .unwrap();
+    assert!(copied.success());
+    let later = Gateway::start(&elsewhere, &["--data-dir", "data"]);
+    assert_eq!(call(&later), 200);
+    assert_eq!(call(&stand.gateways[0]), 503, "the earlier one is fenced off");
+    assert_eq!(call(&stand.gateways[1]), 200, "others go on");
+    later.stop();
+}
