@@ -12,7 +12,7 @@ use axum::{Json, Router};
 use bench::stand::{Outcome, Stand};
 use bench::{HttpLoad, Spread, fdatasync_spread, post, resident_bytes};
 use serde_json::{Value, json};
-use tidegate_core::{Attempt, Class, Entry, Ident, Kinds, Moment, Name, decide};
+use tidegate_core::{Attempt, Class, Entry, Ident, Kinds, Moment, Name, Veiled, decide};
 use tidegate_engine::Payload;
 use tidegate_store::{Opening, SessionStore};
 
@@ -79,6 +79,7 @@ async fn in_process(stand: &Stand, ids: &[Ident]) -> Outcome<()> {
             context: &session.context,
             arguments: Class::Public,
             argument_kinds: Kinds::NONE,
+            veiled: Veiled::Nothing,
         };
         black_box(decide(black_box(attempt)));
     }

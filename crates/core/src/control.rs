@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Class, Integrity, Name};
+use crate::{Class, FieldClasses, Integrity, Name, SealRule};
 
 /// What a tool's code may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -140,6 +140,12 @@ pub struct ToolFacts {
     pub sink: bool,
     /// How much of a person its calls need.
     pub control: Control,
+    /// The classes of the parts of what it returns.
+    pub fields: FieldClasses,
+    /// When what it returns is withheld behind a handle.
+    pub seal: SealRule,
+    /// Whether secrets out of what it returns may be kept on disk.
+    pub keeps_secrets: bool,
     /// How far it is believed, and what it guards.
     pub integrity: Integrity,
 }
@@ -156,6 +162,9 @@ impl ToolFacts {
             external: false,
             sink: false,
             control: Control::Auto,
+            fields: FieldClasses::NONE,
+            seal: SealRule::OnRequest,
+            keeps_secrets: false,
             integrity: Integrity::UNDECLARED,
         }
     }
@@ -178,6 +187,12 @@ pub struct Tool {
     pub sink: bool,
     /// How much of a person its calls need.
     pub control: Control,
+    /// The classes of the parts of what it returns.
+    pub fields: FieldClasses,
+    /// When what it returns is withheld behind a handle.
+    pub seal: SealRule,
+    /// Whether secrets out of what it returns may be kept on disk.
+    pub keeps_secrets: bool,
     /// How far it is believed, and what it guards.
     pub integrity: Integrity,
 }
@@ -201,6 +216,9 @@ impl Tool {
             external,
             sink: facts.sink,
             control: facts.control,
+            fields: facts.fields,
+            seal: facts.seal,
+            keeps_secrets: facts.keeps_secrets,
             integrity: facts.integrity,
         }
     }

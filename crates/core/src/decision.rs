@@ -1,6 +1,6 @@
 //! The one rule that blocks, and the permit that only it can give.
 
-use crate::{Class, ContextState, Control, Doubt, Kinds, Refusal, Rule, Tool};
+use crate::{Class, ContextState, Control, Doubt, Kinds, Refusal, Rule, Tool, Veiled};
 
 /// A call that somebody wants to make.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +13,8 @@ pub struct Attempt<'a> {
     pub arguments: Class,
     /// What was found in them.
     pub argument_kinds: Kinds,
+    /// The stubs and handles in them.
+    pub veiled: Veiled,
 }
 
 /// The answer to an attempt.
@@ -84,11 +86,25 @@ pub fn decide(attempt: Attempt<'_>) -> Decision {
     if arguments > tool.ceiling {
         return Decision::Deny(Refusal::of(Rule::ArgumentsAboveCeiling, attempt));
     }
+    if let Some(rule) = refused_veil(tool, attempt.veiled) {
+        return Decision::Deny(Refusal::of(rule, attempt));
+    }
     match tool.control {
         // INVARIANT (permit from decision): every check above has passed.
         Control::Auto => Decision::Allow(Permit(())),
         Control::HumanApproval => Decision::Hold(Refusal::of(Rule::HumanApproval, attempt)),
         Control::Blocked => Decision::Deny(Refusal::of(Rule::ToolBlocked, attempt)),
+    }
+}
+
+/// What keeps stubs and handles from resolving in a call to this tool. One that nobody was given is no more than its
+/// text to a tool that could not resolve it anyway.
+fn refused_veil(tool: &Tool, veiled: Veiled) -> Option<Rule> {
+    match veiled {
+        Veiled::Nothing => None,
+        Veiled::Known(_) | Veiled::Mixed(_) if !tool.sink => Some(Rule::StubOutsideSink),
+        Veiled::Known(class) => (class > tool.ceiling).then_some(Rule::StubAboveCeiling),
+        Veiled::Unknown | Veiled::Mixed(_) => tool.sink.then_some(Rule::UnknownStub),
     }
 }
 
@@ -129,6 +145,7 @@ mod tests {
             context,
             arguments,
             argument_kinds: Kinds::NONE,
+            veiled: Veiled::Nothing,
         })
     }
 
@@ -183,6 +200,7 @@ mod tests {
                 context,
                 arguments: Class::Public,
                 argument_kinds: Kinds::NONE,
+                veiled: Veiled::Nothing,
             };
             match decide(attempt).doubted(attempt, doubt()) {
                 Decision::Hold(refusal) => {

@@ -1,6 +1,6 @@
 //! What an agent is told before it plans: each tool's mark, and what calling it would close.
 
-use crate::{Class, ContextState, Control, ControlList, Label, Name, Tool};
+use crate::{Class, ContextState, Control, ControlList, Label, Name, SealRule, Tool};
 
 /// How a tool is marked for planning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,12 @@ pub struct ManifestTool {
     pub consequence: String,
     /// Whether it is closed now.
     pub blocked: bool,
+    /// When its result is sealed. Whatever it says, an agent may ask for a seal.
+    pub seal: SealRule,
+    /// Whether stubs and handles resolve in calls to it.
+    pub sink: bool,
+    /// Whether its result is split by field.
+    pub split: bool,
 }
 
 /// What a session's agent may know before it plans.
@@ -75,6 +81,9 @@ pub fn manifest(control: &ControlList, context: &ContextState) -> Manifest {
         ceiling: tool.ceiling,
         consequence: consequence(control, context, tool),
         blocked: is_closed(tool, context),
+        seal: tool.seal,
+        sink: tool.sink,
+        split: !tool.fields.is_empty(),
     });
     Manifest {
         tools: tools.collect(),
@@ -105,7 +114,7 @@ fn closed_by<'a>(
     context: &'a ContextState,
     tool: &Tool,
 ) -> impl Iterator<Item = &'a Tool> {
-    let raised = context.label().raise(tool.returns).class();
+    let raised = context.label().raise(tool.enters()).class();
     control
         .iter()
         .filter(move |other| !is_closed(other, context) && raised > other.ceiling)
@@ -183,7 +192,7 @@ fn closing_lines(control: &ControlList, context: &ContextState) -> Vec<String> {
         .into_iter()
         .filter(|class| *class > context.label().class())
     {
-        let sources = control.iter().filter(open).filter(|tool| tool.returns == class);
+        let sources = control.iter().filter(open).filter(|tool| tool.enters() == class);
         let sources: Vec<_> = sources.map(|tool| format!("{} [internal]", tool.name)).collect();
         let closed = names(control.iter().filter(open).filter(|tool| tool.ceiling < class));
         if !sources.is_empty() && !closed.is_empty() {
@@ -197,7 +206,7 @@ fn closing_lines(control: &ControlList, context: &ContextState) -> Vec<String> {
 fn is_safe_in_any_order(control: &ControlList, context: &ContextState, tool: &Tool) -> bool {
     let open_sources = control.iter().filter(|other| !is_closed(other, context));
     let highest = open_sources
-        .map(|other| other.returns)
+        .map(Tool::enters)
         .fold(context.label(), Label::raise)
         .class();
     !is_closed(tool, context) && highest <= tool.ceiling && closed_by(control, context, tool).next().is_none()

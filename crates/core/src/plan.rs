@@ -122,7 +122,7 @@ struct Step<'a> {
 impl<'a> Step<'a> {
     fn new(tool: &Tool, after: &'a [usize]) -> Option<Self> {
         (tool.control != Control::Blocked).then_some(Self {
-            returns: tool.returns,
+            returns: tool.enters(),
             ceiling: tool.ceiling,
             after,
         })
@@ -192,7 +192,7 @@ impl Walk<'_> {
                     suggestion,
                 });
             } else if let Some(tool) = found {
-                let raised = label.raise(tool.returns);
+                let raised = label.raise(tool.enters());
                 raised_at = if raised > label { Some(at_step) } else { raised_at };
                 label = raised;
             }

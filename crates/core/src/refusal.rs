@@ -1,6 +1,6 @@
 //! Why a call did not pass, in words an agent can act on. Built from names and classes alone, never from data.
 
-use crate::{Attempt, Class, Doubt, DoubtCause, Kinds, Name, Tool};
+use crate::{Attempt, Class, Doubt, DoubtCause, Kinds, Name, Tool, Veiled};
 
 /// The rule that stopped a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,11 +25,17 @@ pub enum Rule {
     NotPermitted,
     /// The authority cannot be asked.
     AuthorityUnreachable,
+    /// A stub or handle stands in a call to a tool that is no authorized sink.
+    StubOutsideSink,
+    /// What a stub or handle stands for is above the tool's ceiling.
+    StubAboveCeiling,
+    /// A stub or handle was never given to this session, or leads nowhere any more.
+    UnknownStub,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::UnknownTool,
         Self::ToolBlocked,
         Self::LabelAboveCeiling,
@@ -40,6 +46,9 @@ impl Rule {
         Self::UnknownOrigin,
         Self::NotPermitted,
         Self::AuthorityUnreachable,
+        Self::StubOutsideSink,
+        Self::StubAboveCeiling,
+        Self::UnknownStub,
     ];
 
     /// The name used on every wire and in every file.
@@ -56,6 +65,9 @@ impl Rule {
             Self::UnknownOrigin => "unknown-origin",
             Self::NotPermitted => "not-permitted",
             Self::AuthorityUnreachable => "authority-unreachable",
+            Self::StubOutsideSink => "stub-outside-sink",
+            Self::StubAboveCeiling => "stub-above-ceiling",
+            Self::UnknownStub => "unknown-stub",
         }
     }
 }
@@ -70,6 +82,7 @@ pub struct Refusal {
     arguments: Class,
     kinds: Kinds,
     argument_kinds: Kinds,
+    veiled: Class,
     source: Option<Name>,
     doubt: Option<Doubt>,
 }
@@ -83,7 +96,12 @@ impl Refusal {
             context,
             arguments,
             argument_kinds,
+            veiled,
         } = attempt;
+        let veiled = match veiled {
+            Veiled::Known(class) | Veiled::Mixed(class) => class,
+            Veiled::Nothing | Veiled::Unknown => Class::Public,
+        };
         let halted_by = context
             .halted()
             .map(|halt| &halt.source)
@@ -96,6 +114,7 @@ impl Refusal {
             arguments,
             kinds: context.kinds(),
             argument_kinds,
+            veiled,
             source: halted_by.or_else(|| context.contamination_source()).cloned(),
             doubt: None,
         }
@@ -126,6 +145,7 @@ impl Refusal {
             arguments: Class::Public,
             kinds: Kinds::NONE,
             argument_kinds: Kinds::NONE,
+            veiled: Class::Public,
             source: None,
             doubt: None,
         }
@@ -175,6 +195,19 @@ impl Refusal {
             Rule::AuthorityUnreachable => {
                 format!("tool \"{tool}\" blocked: the authority that says who may use it cannot be reached")
             }
+            Rule::StubOutsideSink => format!(
+                "tool \"{tool}\" blocked: its arguments hold a stub or a handle, and this tool is no authorized sink, so \
+                 nothing may be put in its place"
+            ),
+            Rule::StubAboveCeiling => format!(
+                "tool \"{tool}\" blocked: its arguments hold a stub or a handle of {} data; this tool may be given at \
+                 most {ceiling}",
+                self.veiled,
+            ),
+            Rule::UnknownStub => format!(
+                "tool \"{tool}\" blocked: its arguments hold a stub or a handle that this session was never given, or \
+                 whose value is gone"
+            ),
         }
     }
 
@@ -222,6 +255,13 @@ impl Refusal {
             }
             Rule::NotPermitted => "use another tool, or ask an administrator for the permission",
             Rule::AuthorityUnreachable => "wait a moment and try again; if it goes on, tell an administrator",
+            Rule::StubOutsideSink | Rule::StubAboveCeiling => {
+                "call it without the stub, or use a tool that is an authorized sink with a sufficient ceiling"
+            }
+            Rule::UnknownStub => {
+                "use the stubs and handles of this session as they were written, or call the tool that gave it again; \
+                 where the text itself is meant, write {literal:NAME_1} for {NAME_1}"
+            }
         }
     }
 
@@ -234,7 +274,10 @@ impl Refusal {
             | Rule::SessionHalted
             | Rule::UntrustedOrigin
             | Rule::UnknownOrigin
-            | Rule::AuthorityUnreachable => true,
+            | Rule::AuthorityUnreachable
+            | Rule::StubOutsideSink
+            | Rule::StubAboveCeiling
+            | Rule::UnknownStub => true,
             Rule::UnknownTool | Rule::ToolBlocked | Rule::LabelAboveCeiling | Rule::NotPermitted => false,
         }
     }

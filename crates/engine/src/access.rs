@@ -30,17 +30,20 @@ pub enum Act {
     SpeakForOperator,
     /// Start its context anew.
     Reset,
+    /// Be given the values behind its stubs and handles, to carry them to a tool.
+    Resolve,
 }
 
 impl Act {
     /// Every act.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Open,
         Self::Look,
         Self::Call,
         Self::Bring,
         Self::SpeakForOperator,
         Self::Reset,
+        Self::Resolve,
     ];
 
     /// What it is called in a record.
@@ -53,6 +56,7 @@ impl Act {
             Self::Bring => "bring",
             Self::SpeakForOperator => "speak-for-operator",
             Self::Reset => "reset",
+            Self::Resolve => "resolve",
         }
     }
 
@@ -66,6 +70,7 @@ impl Act {
             Self::Bring => "bring data into sessions",
             Self::SpeakForOperator => "say what the user typed",
             Self::Reset => "reset sessions",
+            Self::Resolve => "resolve stubs and handles",
         }
     }
 }
@@ -89,6 +94,12 @@ pub const fn reach(role: Role, act: Act) -> Reach {
         // What an agent says the user typed may be what a page told it to say.
         (Role::Agent, Act::SpeakForOperator) => Reach::Nothing,
         (Role::Agent | Role::Connector, Act::Reset) => Reach::Nothing,
+        // Whoever works for the agent may not see what the agent may not; who carries calls to tools must.
+        (Role::Connector, Act::Resolve) => Reach::All,
+        (
+            Role::Agent | Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Auditor | Role::Admin,
+            Act::Resolve,
+        ) => Reach::Nothing,
         (Role::Connector, Act::Open | Act::Look | Act::Call | Act::Bring | Act::SpeakForOperator) => {
             Reach::All
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{Attempt, Class, Confined, Decision, Doubt, Ident, Name, Refusal, Tool, decide};
+use tidegate_core::{Attempt, Class, Confined, Decision, Doubt, Ident, Name, Refusal, Tool, Veiled, decide};
 use tidegate_ledger::event::{
     self, Event, EvidencePointer, FieldNames, PiiEgressBlock, PiiLeakRisk, ToolArgumentConstruction, Verdict,
 };
@@ -12,7 +12,7 @@ use crate::access::{Act, Caller};
 use crate::engine::now;
 use crate::inspect::Found;
 use crate::provenance::{spelled, word};
-use crate::{AccessError, DecisionRecord, Engine, Interrupted, Payload, RecordError};
+use crate::{AccessError, DecisionRecord, Engine, Interrupted, Payload, RecordError, Unveiling};
 
 /// A decision, and the state it was made on.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub struct Authorized {
     pub session: Arc<Session>,
     /// The class found in the call's arguments.
     pub arguments: Class,
+    /// The stubs and handles in them.
+    pub unveiling: Unveiling,
 }
 
 impl Engine {
@@ -40,25 +42,27 @@ impl Engine {
     ) -> Result<Authorized, AccessError> {
         self.session_for(caller, Act::Call, id).await?;
         let found = self.inspector.arguments(tool, arguments).await?;
+        let unveiling = self.mentions(id, arguments).await?;
         // Read again: looking may have taken a while, and a rise in that time is in force.
         let session = self.store.current(id).await?.ok_or(AccessError::NoSession)?;
         let control = self.control();
         let known = control.find(tool.as_str());
         let doubt = match known {
-            Some(known) => self.doubt(id, known, arguments).await?,
+            Some(known) => self.doubt(id, known, &unveiling, arguments).await?,
             None => None,
         };
-        let decision = decide_call(known, tool, &session, &found, doubt);
+        let decision = decide_call(known, tool, &session, &found, unveiling.veiled, doubt);
         if let (Some(known), Decision::Allow(_)) = (known, &decision) {
             self.remember_words(id, known, arguments).await?;
         }
+        let class = found.class().join(veiled_class(unveiling.veiled));
         let shown = self.nameable(tool, known)?;
         let record = DecisionRecord {
             at: now(),
             session: &session,
             tool: &shown,
             decision: &decision,
-            arguments: found.class(),
+            arguments: class,
             policy: &self.policy.version,
         };
         let evidence = self.evidence_of_leak(&record, known, arguments).await?;
@@ -71,7 +75,8 @@ impl Engine {
         Ok(Authorized {
             decision,
             session,
-            arguments: found.class(),
+            arguments: class,
+            unveiling,
         })
     }
 
@@ -138,11 +143,20 @@ impl Engine {
     }
 }
 
+/// The class of what stubs and handles stand for.
+const fn veiled_class(veiled: Veiled) -> Class {
+    match veiled {
+        Veiled::Nothing | Veiled::Unknown => Class::Public,
+        Veiled::Known(class) | Veiled::Mixed(class) => class,
+    }
+}
+
 fn decide_call(
     known: Option<&Tool>,
     name: &Name,
     session: &Session,
     found: &Found,
+    veiled: Veiled,
     doubt: Option<Doubt>,
 ) -> Decision {
     let Some(tool) = known else {
@@ -154,6 +168,7 @@ fn decide_call(
         context: &session.context,
         arguments,
         argument_kinds,
+        veiled,
     };
     decide(attempt).doubted(attempt, doubt)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{Admission, Class, Confined, Entry, Halt, Ident, Kinds, Moment, Name, Refusal, Tool};
+use tidegate_core::{Admission, Class, Confined, Entry, Halt, Ident, Moment, Name, Refusal, Tool};
 use tidegate_detect::Finding;
 use tidegate_detect::injection::Assessment;
 use tidegate_ledger::event::{ContextAssembly, Disposition, Event, InjectionDetectionHit, Origin, Score};
@@ -12,7 +12,8 @@ use crate::access::{Act, Caller};
 use crate::engine::now;
 use crate::inspect::Found;
 use crate::provenance::{rise_event, spelled, word};
-use crate::{DeliverError, Engine, Payload};
+use crate::veil::Drawn;
+use crate::{Bringing, DeliverError, Engine, Payload};
 
 /// What the agent may see, and what letting it in did.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub struct Delivered {
     pub findings: Vec<Finding>,
     /// What the agent may see; nothing when it was withheld.
     pub content: Option<Payload>,
+    /// Whether anything was taken out of it.
+    pub redacted: bool,
 }
 
 /// A tool's answer on its way in.
@@ -52,6 +55,20 @@ impl Engine {
         tool: &Name,
         content: Payload,
     ) -> Result<Delivered, DeliverError> {
+        self.bring(caller, id, tool, Bringing::plain(content)).await
+    }
+
+    /// Lets a tool's answer in as [`Engine::deliver`] does, in the shape it comes in, and sealed if that is asked for.
+    ///
+    /// # Errors
+    /// When the caller may not, the tool is unknown, or the rise cannot be made durable; nothing is released then.
+    pub async fn bring(
+        &self,
+        caller: &Caller,
+        id: &Ident,
+        tool: &Name,
+        bringing: Bringing,
+    ) -> Result<Delivered, DeliverError> {
         self.session_for(caller, Act::Bring, id).await?;
         let control = self.control();
         let Some(known) = control.find(tool.as_str()) else {
@@ -59,8 +76,8 @@ impl Engine {
                 tool.clone(),
             ))));
         };
-        let (found, text) = self.inspector.answer(&known.name, &content).await?;
-        let found = self.hear_model(id, found, &content, text.len()).await;
+        let (found, text) = self.inspector.answer(&known.name, &bringing.content).await?;
+        let found = self.hear_model(id, found, &bringing.content, text.len()).await;
         let arrival = Arrival {
             session: id,
             tool: known,
@@ -70,11 +87,11 @@ impl Engine {
         };
         match arrival.found.hostile().cloned() {
             Some(assessment) => self.quarantine(arrival, &assessment).await,
-            None => self.let_in(arrival, content).await,
+            None => self.let_in(arrival, bringing).await,
         }
     }
 
-    async fn let_in(&self, arrival: Arrival<'_>, content: Payload) -> Result<Delivered, DeliverError> {
+    async fn let_in(&self, arrival: Arrival<'_>, bringing: Bringing) -> Result<Delivered, DeliverError> {
         let Arrival {
             session: id,
             tool,
@@ -82,16 +99,24 @@ impl Engine {
             text,
             at,
         } = arrival;
-        let class = tool.returns.join(found.class());
-        let kinds = tool.returns.kind().into_iter().fold(found.kinds(), Kinds::with);
+        // The values behind stubs count too: a stub may come back in a guarded argument.
+        self.remember_answer(id, tool, &bringing.content).await?;
+        let Drawn {
+            content,
+            class,
+            kinds,
+            findings,
+            redacted,
+            evidence,
+        } = self.draw(id, tool, bringing, &found, &text).await?;
         let assembled = ContextAssembly {
             run_id: id.into(),
             data_class: class,
             source_id: spelled(&tool.name),
-            redaction_applied: false,
+            redaction_applied: redacted,
             chunk_hash: self.provenance.digest(&text),
             origin: Origin::TaskData,
-            evidence_pointer: None,
+            evidence_pointer: evidence,
         };
         let entry = Entry {
             class,
@@ -99,7 +124,6 @@ impl Engine {
             source: tool.name.clone(),
             at,
         };
-        self.remember_answer(id, tool, &content).await?;
         let admitted = self.store.raise(id, entry).await?;
         let events = found
             .exit_events(id, &tool.name)
@@ -109,13 +133,14 @@ impl Engine {
         self.publish_admitted(&admitted).await?;
         let Admitted { admission, session } = admitted;
         // INVARIANT (durable before visible): store, ledger and mirror have answered, so the rise is on disk.
-        let content = session.context.halted().is_none().then_some(content);
+        let content = content.filter(|_| session.context.halted().is_none());
         Ok(Delivered {
             class,
             session,
             admission,
-            findings: found.findings,
+            findings,
             content,
+            redacted,
         })
     }
 
@@ -171,6 +196,7 @@ impl Engine {
             admission,
             findings,
             content: None,
+            redacted: true,
         })
     }
 }

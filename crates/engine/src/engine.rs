@@ -16,6 +16,7 @@ use crate::inspect::Inspector;
 use crate::model::Model;
 use crate::origin::Origins;
 use crate::provenance::word;
+use crate::veil::Veils;
 use crate::watch::Watchers;
 use crate::{AccessError, Observer, Policy, Provenance};
 
@@ -49,6 +50,7 @@ pub struct Engine {
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) watchers: Watchers,
     pub(crate) discovered: Discovered,
+    pub(crate) veils: Veils,
 }
 
 impl Engine {
@@ -78,6 +80,7 @@ impl Engine {
             origins: None,
             observer,
             watchers: Watchers::new(),
+            veils: Veils::new(),
         }
     }
 

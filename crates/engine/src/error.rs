@@ -3,7 +3,7 @@
 use tidegate_core::{BadPlan, Refusal, Role};
 use tidegate_store::{MirrorError, StoreError};
 
-use crate::{Act, Interrupted, RecordError};
+use crate::{Act, Interrupted, RecordError, VeilError};
 
 /// Why a caller cannot have a session.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +28,19 @@ pub enum AccessError {
     /// It could not be looked into, so it did not pass.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
+    /// What a stub or handle stands for could not be put in its place.
+    #[error(transparent)]
+    Unresolved(VeilError),
+}
+
+impl From<VeilError> for AccessError {
+    fn from(error: VeilError) -> Self {
+        match error {
+            VeilError::Vault(error) => Self::Record(error.into()),
+            VeilError::Interrupted => Self::Record(RecordError::Interrupted),
+            gone @ (VeilError::Gone | VeilError::TooLarge) => Self::Unresolved(gone),
+        }
+    }
 }
 
 impl From<StoreError> for AccessError {
@@ -88,6 +101,12 @@ pub enum DeliverError {
 
 impl From<Interrupted> for DeliverError {
     fn from(error: Interrupted) -> Self {
+        Self::Access(error.into())
+    }
+}
+
+impl From<VeilError> for DeliverError {
+    fn from(error: VeilError) -> Self {
         Self::Access(error.into())
     }
 }

@@ -9,6 +9,7 @@ use tidegate_detect::{Detector, Finding};
 use tidegate_ledger::event::{Event, ExitUsed};
 
 use crate::Payload;
+use crate::payload::text_of;
 use crate::provenance::spelled;
 
 /// From this size on, looking is done where blocking is allowed, so that one large answer does not hold up others.
@@ -96,6 +97,12 @@ impl Inspector {
         content: &Payload,
     ) -> Result<(Found, Vec<u8>), Interrupted> {
         self.look(tool, content, true).await
+    }
+
+    /// Looks again into what is left of an answer, where blocking is allowed. Says whether it was looked at as JSON.
+    pub(crate) fn again(&self, tool: &Name, left: &serde_json::Value) -> (Found, bool) {
+        let (text, is_json) = text_of(left);
+        (self.look_at(tool, &text, is_json, false), is_json)
     }
 
     async fn look(

@@ -23,6 +23,7 @@ mod policy;
 mod provenance;
 mod record;
 mod sessions;
+mod veil;
 mod watch;
 
 pub use access::{Act, Caller, Reach};
@@ -41,3 +42,4 @@ pub use policy::{Policy, PolicyVersion};
 pub use provenance::{Provenance, RecordError};
 pub use record::{DecisionRecord, Observer};
 pub use sessions::{ContextView, OpenRequest};
+pub use veil::{Bringing, Form, Handle, Resolved, SelectError, Unveiling, VeilError};

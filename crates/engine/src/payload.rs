@@ -23,10 +23,7 @@ impl Payload {
 
     /// The content as text to look into, and whether that is JSON: a plain string is looked at as it reads.
     pub(crate) fn text(&self) -> (Vec<u8>, bool) {
-        match &self.0 {
-            Value::String(text) => (text.clone().into_bytes(), false),
-            value => (value.to_string().into_bytes(), true),
-        }
+        text_of(&self.0)
     }
 
     /// The content as one text: a string as it reads, anything else as JSON.
@@ -49,6 +46,14 @@ impl Payload {
     #[must_use]
     pub fn into_exposed(self) -> Value {
         self.0
+    }
+}
+
+/// A value as text to look into, and whether that is JSON.
+pub(crate) fn text_of(value: &Value) -> (Vec<u8>, bool) {
+    match value {
+        Value::String(text) => (text.clone().into_bytes(), false),
+        value => (value.to_string().into_bytes(), true),
     }
 }
 

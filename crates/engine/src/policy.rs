@@ -38,10 +38,15 @@ impl Policy {
 fn canonical(tool: &Tool) -> String {
     let permissions = Permission::ALL.map(|permission| u8::from(tool.permissions.contains(permission)));
     let (returns, ceiling, control) = (tool.returns, tool.ceiling, tool.control.as_str());
-    format!(
-        "{:?} {permissions:?} {returns} {ceiling} {} {} {control} {}\n",
-        tool.name, tool.external, tool.sink, tool.integrity
-    )
+    let mut text = format!(
+        "{:?} {permissions:?} {returns} {ceiling} {} {} {control} {} {} {}",
+        tool.name, tool.external, tool.sink, tool.seal, tool.keeps_secrets, tool.integrity
+    );
+    for (field, class) in tool.fields.iter() {
+        let _ = write!(text, " {:?} {class}", field.to_string());
+    }
+    text.push('\n');
+    text
 }
 
 /// A short digest of a policy, so that a record can say which one decided.

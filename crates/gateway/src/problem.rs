@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tidegate_core::Refusal;
 use tidegate_engine::{
-    AccessError, AuditError, DeliverError, OpenSessionError, PlanError, RecordError, ResetError,
+    AccessError, AuditError, DeliverError, OpenSessionError, PlanError, RecordError, ResetError, SelectError,
 };
 use tidegate_ledger::{AppendError, ProveError};
 use tidegate_store::StoreError;
@@ -208,6 +208,32 @@ impl From<AccessError> for Problem {
             AccessError::Store(error) => error.into(),
             AccessError::Record(error) => error.into(),
             AccessError::Interrupted(_) => Self::internal(),
+            AccessError::Unresolved(_) => Self::new(
+                StatusCode::CONFLICT,
+                "unresolved",
+                "Nothing to put in its place",
+                detail,
+            ),
+        }
+    }
+}
+
+impl From<SelectError> for Problem {
+    fn from(error: SelectError) -> Self {
+        let detail = error.to_string();
+        match error {
+            SelectError::Access(error) => error.into(),
+            SelectError::Veil(error) => AccessError::from(error).into(),
+            SelectError::UnknownHandle => {
+                Self::new(StatusCode::NOT_FOUND, "unknown-handle", "Unknown handle", detail)
+            }
+            SelectError::Pointer => Self::unprocessable("bad-pointer", detail),
+            SelectError::TooMany => Self::new(
+                StatusCode::CONFLICT,
+                "too-many-handles",
+                "Too many handles",
+                detail,
+            ),
         }
     }
 }

@@ -99,6 +99,8 @@ fn documented_routes() -> OpenApiRouter<App> {
         .routes(routes!(api::calls::respond))
         .routes(routes!(api::calls::output))
         .routes(routes!(api::operator::input))
+        .routes(routes!(api::veil::select))
+        .routes(routes!(api::veil::resolve))
         .routes(routes!(api::sessions::add_dataset))
         .routes(routes!(api::sessions::reset))
         .routes(routes!(api::provenance::records))

@@ -156,6 +156,12 @@ pub struct KeyedDigest([u8; 32]);
 
 impl KeyedDigest {
     const PREFIX: &'static str = "hmac-sha256:";
+
+    /// The digest itself.
+    #[must_use]
+    pub const fn to_bytes(self) -> [u8; 32] {
+        self.0
+    }
 }
 
 /// The key behind every [`KeyedDigest`] of one ledger.

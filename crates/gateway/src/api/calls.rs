@@ -4,7 +4,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use serde_json::Value;
 use tidegate_core::{Decision, Name, Refusal, Role, Rule};
-use tidegate_engine::{Authorized, Payload};
+use tidegate_engine::{Authorized, Bringing, Payload};
 
 use super::wire::{
     AuthorizeBody, DecisionAnswer, FindingAnswer, OutputAnswer, OutputBody, ResponseAnswer, ResponseBody,
@@ -32,9 +32,10 @@ pub(crate) async fn authorize(
     answer(authorized).map(Answer)
 }
 
-fn answer(authorized: Authorized) -> Result<DecisionAnswer, Problem> {
+pub(super) fn answer(authorized: Authorized) -> Result<DecisionAnswer, Problem> {
     match authorized.decision {
         Decision::Allow(_) => Ok(DecisionAnswer {
+            unresolved: authorized.unveiling.is_needed(),
             decision: "allow",
             allowed: true,
             rule: "within-ceiling",
@@ -63,6 +64,7 @@ fn refused(decision: &'static str, refusal: &Refusal) -> DecisionAnswer {
         remedy: Some(refusal.remedy()),
         retryable: refusal.retryable(),
         gate_id: None,
+        unresolved: false,
     }
 }
 
@@ -79,16 +81,18 @@ pub(crate) async fn respond(
     Json(body): Json<ResponseBody>,
 ) -> Result<Answer<ResponseAnswer>, Problem> {
     let tool = name("tool", &body.tool)?;
-    let delivered = app
-        .engine
-        .deliver(&caller, &id, &tool, Payload::new(body.content))
-        .await?;
+    let bringing = Bringing {
+        seal: body.seal,
+        ..Bringing::plain(Payload::new(body.content))
+    };
+    let delivered = app.engine.bring(&caller, &id, &tool, bringing).await?;
     let context = &delivered.session.context;
     Ok(Answer(ResponseAnswer {
         class: delivered.class.as_str(),
         sensitivity: context.label().class().as_str(),
         findings: delivered.findings.into_iter().map(FindingAnswer::from).collect(),
         halted: context.halted().is_some(),
+        redacted: delivered.redacted,
         content: delivered
             .content
             .map_or_else(|| withheld(&tool), Payload::into_exposed),

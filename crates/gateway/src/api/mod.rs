@@ -6,6 +6,7 @@ pub(crate) mod operator;
 pub(crate) mod plan;
 pub(crate) mod provenance;
 pub(crate) mod sessions;
+pub(crate) mod veil;
 pub(crate) mod wire;
 
 pub(crate) use wire::rfc3339;

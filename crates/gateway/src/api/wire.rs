@@ -93,6 +93,12 @@ pub(crate) struct ManifestToolAnswer {
     pub(crate) consequence: String,
     /// Whether it is closed now.
     pub(crate) blocked: bool,
+    /// When its result is sealed: always, on-request or above:CLASS. Whatever it says, an agent may ask for it.
+    pub(crate) seal: String,
+    /// Whether stubs and handles resolve in calls to it.
+    pub(crate) sink: bool,
+    /// Whether its result is split by field.
+    pub(crate) split: bool,
 }
 
 /// A plan to check.
@@ -184,6 +190,40 @@ pub(crate) struct DecisionAnswer {
     /// The gate a person decides at, where one was opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) gate_id: Option<String>,
+    /// Whether the arguments hold stubs or handles: a connector then asks for their values and makes the call.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) unresolved: bool,
+}
+
+/// A decision, and the arguments with the values of their stubs and handles in them.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ResolveAnswer {
+    #[serde(flatten)]
+    pub(crate) decision: DecisionAnswer,
+    /// The arguments as the tool is to get them; null unless the call is allowed. The agent must not see them.
+    #[schema(value_type = Object)]
+    pub(crate) arguments: Value,
+}
+
+/// A place within a sealed result.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SelectBody {
+    /// The handle as it was given.
+    pub(crate) handle: String,
+    /// A JSON pointer into what is behind it.
+    pub(crate) pointer: String,
+}
+
+/// A handle to something the agent may not see.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct HandleAnswer {
+    /// How it is written in arguments.
+    pub(crate) handle: String,
+    pub(crate) class: &'static str,
+    /// Names, types and rough counts.
+    #[schema(value_type = Object)]
+    pub(crate) shape: Value,
 }
 
 /// A tool's answer, on its way to the agent.
@@ -194,6 +234,9 @@ pub(crate) struct ResponseBody {
     /// Any JSON, or text.
     #[schema(value_type = Object)]
     pub(crate) content: Value,
+    /// Whether the agent asks for the content to be sealed: it gets a handle and the label does not rise.
+    #[serde(default)]
+    pub(crate) seal: bool,
 }
 
 /// What the agent may see, and what letting it in did.
@@ -208,6 +251,8 @@ pub(crate) struct ResponseAnswer {
     /// What the agent may see.
     #[schema(value_type = Object)]
     pub(crate) content: Value,
+    /// Whether stubs or a handle stand in it for what the agent may not see.
+    pub(crate) redacted: bool,
     /// Whether nothing passes until a person decides.
     pub(crate) halted: bool,
 }
@@ -271,6 +316,9 @@ impl ManifestAnswer {
             ceiling: tool.ceiling.as_str(),
             consequence: tool.consequence,
             blocked: tool.blocked,
+            seal: tool.seal.to_string(),
+            sink: tool.sink,
+            split: tool.split,
         });
         Self {
             session_id: session_id.to_owned(),

@@ -13,17 +13,18 @@ pub(crate) const SESSION_URI: &str = "tidegate://session";
 
 const MANIFEST: &str = "tidegate_manifest";
 const VALIDATE_PLAN: &str = "tidegate_validate_plan";
+const SELECT: &str = "tidegate_select";
 
 /// The most calls in a plan.
 const MOST_CALLS: usize = 256;
 
 /// Whether a tool is the gateway's own.
 pub(crate) fn is_own(name: &str) -> bool {
-    matches!(name, MANIFEST | VALIDATE_PLAN)
+    matches!(name, MANIFEST | VALIDATE_PLAN | SELECT)
 }
 
 /// The gateway's own tools.
-pub(crate) fn tools() -> [Object; 2] {
+pub(crate) fn tools() -> [Object; 3] {
     let quiet = json!({"readOnlyHint": true, "openWorldHint": false, "idempotentHint": true});
     let manifest = Object::default()
         .with("name", MANIFEST)
@@ -71,13 +72,37 @@ pub(crate) fn tools() -> [Object; 2] {
             }),
         )
         .with("annotations", &quiet);
-    [manifest, validate]
+    [manifest, validate, select_tool(&quiet)]
+}
+
+fn select_tool(annotations: &Value) -> Object {
+    Object::default()
+        .with("name", SELECT)
+        .with("title", "Select within a sealed result")
+        .with(
+            "description",
+            "Gives a handle to a part of a sealed result, by JSON pointer. Pass handles to tools that are authorized \
+             sinks; what is behind them is put in there and nowhere else.",
+        )
+        .with(
+            "inputSchema",
+            json!({
+                "type": "object",
+                "properties": {
+                    "handle": {"type": "string", "description": "the handle as it was given"},
+                    "pointer": {"type": "string", "description": "for example /guests/0/email"},
+                },
+                "required": ["handle", "pointer"],
+            }),
+        )
+        .with("annotations", annotations)
 }
 
 /// Calls one of the gateway's own tools.
 pub(crate) async fn call(session: &Session, name: &str, arguments: Value) -> Value {
     let outcome = match name {
         MANIFEST => manifest(session).await,
+        SELECT => select(session, arguments).await,
         _ => validate(session, arguments).await,
     };
     match outcome {
@@ -94,6 +119,20 @@ async fn manifest(session: &Session) -> Result<Value, String> {
     let manifest = manifest.map_err(|error| error.to_string())?;
     let answer = ManifestAnswer::new(session.id.as_str(), manifest);
     serde_json::to_value(answer).map_err(|_| "the manifest cannot be written".to_owned())
+}
+
+async fn select(session: &Session, arguments: Value) -> Result<Value, String> {
+    let text = |name| arguments.get(name).and_then(Value::as_str);
+    let (Some(handle), Some(pointer)) = (text("handle"), text("pointer")) else {
+        return Err("a handle and a pointer are needed, both as text".to_owned());
+    };
+    let selected = session
+        .engine()
+        .select(&session.caller, &session.id, handle, pointer)
+        .await;
+    selected
+        .map(|handle| handle.to_json())
+        .map_err(|error| error.to_string())
 }
 
 async fn validate(session: &Session, arguments: Value) -> Result<Value, String> {

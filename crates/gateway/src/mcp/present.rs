@@ -1,7 +1,7 @@
 //! How a server's tool is shown: as the server describes it, with what the session's rules say of it.
 
 use serde_json::json;
-use tidegate_core::{ManifestTool, Name, Sensitivity};
+use tidegate_core::{ManifestTool, Name, SealRule, Sensitivity};
 
 use super::object::{Object, raw};
 
@@ -25,7 +25,13 @@ pub(crate) fn tool(mut tool: Object, name: &Name, entry: Option<&ManifestTool>) 
         "ceiling": entry.ceiling.as_str(),
         "consequence": entry.consequence,
         "blocked": entry.blocked,
+        "seal": entry.seal.to_string(),
+        "sink": entry.sink,
     });
+    // A stub stands where a number was, and a handle where all of it was: the promise could not be kept.
+    if entry.split || entry.seal != SealRule::OnRequest {
+        tool.remove("outputSchema");
+    }
     let meta = tool.object("_meta").unwrap_or_default();
     tool.set("_meta", meta.with(META_KEY, facts).to_raw());
     tool

@@ -9,8 +9,10 @@
 //! happen whole or not at all.
 
 mod cipher;
+mod issued;
 mod keys;
 mod rows;
+mod tokens;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,6 +22,7 @@ use std::time::{Duration, SystemTime};
 use tidegate_core::{Class, Confined, Ident};
 use zeroize::Zeroizing;
 
+pub use issued::{Issue, Issued, MAX_ISSUED, TokenKind};
 pub use keys::KeySource;
 
 use crate::EvidencePointer;
@@ -128,6 +131,12 @@ pub enum VaultError {
     /// Too much is held in memory already.
     #[error("the vault's memory is full")]
     Full,
+    /// A token stands for another value already.
+    #[error("a stub stands for another value already")]
+    TokenTaken,
+    /// A row does not read as what was written.
+    #[error("the vault holds a row that cannot be read")]
+    Unreadable,
     /// The database refused.
     #[error("the vault cannot be used: {0}")]
     Database(#[from] rusqlite::Error),
@@ -147,6 +156,9 @@ struct Inside {
     source: KeySource,
     memory: Memory,
 }
+
+/// A piece that stays in memory.
+type InMemory = (EvidencePointer, Ident, Zeroizing<Vec<u8>>);
 
 /// Secrets, for their session's life.
 #[derive(Default)]
@@ -196,40 +208,9 @@ impl Vault {
         now: SystemTime,
     ) -> Result<Vec<EvidencePointer>, VaultError> {
         let mut inside = self.inside();
-        let mut rows = Vec::with_capacity(deposits.len());
-        let mut to_memory = Vec::new();
-        for deposit in deposits {
-            let class = deposit.content.class();
-            let pointer = EvidencePointer::new(class, key_file::random()?);
-            let content = Zeroizing::new(deposit.content.into_exposed());
-            if content.len() > MAX_EVIDENCE_BYTES {
-                return Err(VaultError::TooLarge);
-            }
-            let held = match (class, deposit.keep) {
-                (Class::Secret, Keep::ByClass) => Held::Memory,
-                _ => Held::Disk(cipher::seal(&inside.keys, &pointer, &content)?),
-            };
-            if matches!(held, Held::Memory) {
-                to_memory.push((pointer, deposit.session.clone(), content));
-            }
-            rows.push(Row {
-                pointer,
-                session: deposit.session,
-                stored_ms: to_ms(now),
-                held,
-            });
-        }
-        let more: usize = to_memory.iter().map(|(_, _, content)| content.len()).sum();
-        if inside.memory.bytes + more > MAX_MEMORY_BYTES {
-            return Err(VaultError::Full);
-        }
+        let (rows, to_memory) = inside.prepare(deposits, now)?;
         inside.rows.insert(&rows)?;
-        inside.memory.bytes += more;
-        inside.memory.held.extend(
-            to_memory
-                .into_iter()
-                .map(|(pointer, session, content)| (pointer, (session, content))),
-        );
+        inside.memory.hold(to_memory);
         Ok(rows.into_iter().map(|row| row.pointer).collect())
     }
 
@@ -340,7 +321,57 @@ impl Vault {
     }
 }
 
+impl Inside {
+    /// Encrypts what goes to disk and sets aside what stays in memory. Nothing is kept yet.
+    fn prepare(
+        &self,
+        deposits: Vec<Deposit>,
+        now: SystemTime,
+    ) -> Result<(Vec<Row>, Vec<InMemory>), VaultError> {
+        let mut rows = Vec::with_capacity(deposits.len());
+        let mut to_memory: Vec<InMemory> = Vec::new();
+        for deposit in deposits {
+            let class = deposit.content.class();
+            let pointer = EvidencePointer::new(class, key_file::random()?);
+            let content = Zeroizing::new(deposit.content.into_exposed());
+            if content.len() > MAX_EVIDENCE_BYTES {
+                return Err(VaultError::TooLarge);
+            }
+            let held = match (class, deposit.keep) {
+                (Class::Secret, Keep::ByClass) => Held::Memory,
+                _ => Held::Disk(cipher::seal(&self.keys, &pointer, &content)?),
+            };
+            if matches!(held, Held::Memory) {
+                to_memory.push((pointer, deposit.session.clone(), content));
+            }
+            rows.push(Row {
+                pointer,
+                session: deposit.session,
+                stored_ms: to_ms(now),
+                held,
+            });
+        }
+        self.check_memory(&to_memory)?;
+        Ok((rows, to_memory))
+    }
+
+    fn check_memory(&self, to_memory: &[InMemory]) -> Result<(), VaultError> {
+        let more: usize = to_memory.iter().map(|(_, _, content)| content.len()).sum();
+        if self.memory.bytes + more > MAX_MEMORY_BYTES {
+            return Err(VaultError::Full);
+        }
+        Ok(())
+    }
+}
+
 impl Memory {
+    fn hold(&mut self, pieces: Vec<InMemory>) {
+        for (pointer, session, content) in pieces {
+            self.bytes += content.len();
+            self.held.insert(pointer, (session, content));
+        }
+    }
+
     fn forget(&mut self, pointer: &EvidencePointer) {
         if let Some((_, content)) = self.held.remove(pointer) {
             self.bytes -= content.len();

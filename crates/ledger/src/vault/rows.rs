@@ -5,11 +5,12 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use tidegate_core::{Class, Ident};
 
 use super::VaultError;
 use super::cipher::Sealed;
+use super::issued::{self, Issue};
 use crate::EvidencePointer;
 
 pub(super) struct Rows {
@@ -57,28 +58,37 @@ impl Rows {
         // What is destroyed is overwritten, not merely unlinked.
         db.pragma_update(None, "secure_delete", true)?;
         db.execute_batch(SCHEMA)?;
+        db.execute_batch(issued::SCHEMA)?;
         Ok(Self { db, _lock: lock })
     }
 
-    pub(super) fn insert(&mut self, rows: &[Row]) -> Result<(), VaultError> {
-        let transaction = self
+    pub(super) fn db(&self) -> &Connection {
+        &self.db
+    }
+
+    pub(super) fn begin(&mut self) -> Result<Transaction<'_>, VaultError> {
+        Ok(self
             .db
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let sql = "INSERT INTO evidence VALUES (?1, ?2, ?3, ?4, NULL, ?5, ?6, ?7)";
-        for row in rows {
-            let (key_id, wrapped, content) = match &row.held {
-                Held::Disk(sealed) => (Some(&sealed.key_id), Some(&sealed.wrapped), Some(&sealed.content)),
-                Held::Memory | Held::Destroyed { .. } => (None, None, None),
-            };
-            transaction.prepare_cached(sql)?.execute(params![
-                row.pointer.id(),
-                row.pointer.class().rank(),
-                row.session.as_str(),
-                row.stored_ms,
-                key_id,
-                wrapped,
-                content
-            ])?;
+            .transaction_with_behavior(TransactionBehavior::Immediate)?)
+    }
+
+    pub(super) fn insert(&mut self, rows: &[Row]) -> Result<(), VaultError> {
+        let transaction = self.begin()?;
+        insert_evidence(&transaction, rows)?;
+        Ok(transaction.commit()?)
+    }
+
+    /// Writes evidence together with the tokens that lead to it, each with as many of the pieces as it says.
+    pub(super) fn insert_issued(
+        &mut self,
+        session: &Ident,
+        rows: &[Row],
+        issues: &[(Issue, Vec<EvidencePointer>)],
+    ) -> Result<(), VaultError> {
+        let transaction = self.begin()?;
+        insert_evidence(&transaction, rows)?;
+        for (issue, pieces) in issues {
+            issued::insert(&transaction, session, issue, pieces)?;
         }
         Ok(transaction.commit()?)
     }
@@ -208,6 +218,26 @@ impl Rows {
             Ok(())
         }
     }
+}
+
+fn insert_evidence(transaction: &Transaction<'_>, rows: &[Row]) -> Result<(), VaultError> {
+    let sql = "INSERT INTO evidence VALUES (?1, ?2, ?3, ?4, NULL, ?5, ?6, ?7)";
+    for row in rows {
+        let (key_id, wrapped, content) = match &row.held {
+            Held::Disk(sealed) => (Some(&sealed.key_id), Some(&sealed.wrapped), Some(&sealed.content)),
+            Held::Memory | Held::Destroyed { .. } => (None, None, None),
+        };
+        transaction.prepare_cached(sql)?.execute(params![
+            row.pointer.id(),
+            row.pointer.class().rank(),
+            row.session.as_str(),
+            row.stored_ms,
+            key_id,
+            wrapped,
+            content
+        ])?;
+    }
+    Ok(())
 }
 
 fn lock(path: &Path) -> Result<File, VaultError> {

@@ -33,7 +33,6 @@ pub(crate) use model::{Model, Source};
 pub(crate) use problem::{Problem, Severity};
 pub(crate) use servers::{Reach, Server};
 pub(crate) use telemetry::Telemetry;
-pub(crate) use tools::ToolFields;
 
 use problem::Report;
 use walk::{At, Section};
@@ -58,15 +57,6 @@ pub(crate) struct Config {
     pub(crate) private_data_dir: Option<PathBuf>,
     /// What is known of the tools.
     pub(crate) policy: Policy,
-    /// The classes of the parts of tools' results.
-    #[cfg_attr(
-        not(test),
-        expect(
-            dead_code,
-            reason = "until results are split by field, they count as a whole, which is stricter"
-        )
-    )]
-    pub(crate) fields: Vec<ToolFields>,
     /// What detection is told.
     pub(crate) detect: Detect,
     /// How long evidence is kept.
@@ -128,7 +118,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let private_data_dir = places.read(&mut root, "private_data_dir", overrides.private_data_dir.clone());
     let workspaces = read_workspaces(&mut root, directory);
     let tools = tools::read(&mut root);
-    let detect = detect::read(&mut root, tools.as_ref().map(|tools| &tools.control), directory);
+    let detect = detect::read(&mut root, tools.as_ref(), directory);
     let retention = retention::read(&mut root);
     let limits = limits::read(&mut root);
     let telemetry = places.read_telemetry(&mut root);
@@ -141,8 +131,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         listen,
         data_dir: data_dir?,
         private_data_dir,
-        policy: Policy::new(tools.control),
-        fields: tools.fields,
+        policy: Policy::new(tools),
         detect,
         retention,
         limits,

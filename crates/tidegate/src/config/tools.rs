@@ -1,6 +1,9 @@
 //! `[tools.NAME]`: the control list.
 
-use tidegate_core::{Class, Control, ControlList, Name, Permission, Permissions, Tool, ToolFacts};
+use tidegate_core::{
+    Class, Control, ControlList, FieldClasses, FieldPattern, MAX_FIELDS, Name, Permission, Permissions,
+    SealRule, Tool, ToolFacts,
+};
 
 use super::integrity;
 use super::walk::{At, Section};
@@ -15,63 +18,24 @@ pub(super) const CLASSES: [&str; 6] = [
     "secret",
 ];
 
-/// Every declared tool: what the rules know of it, and the classes of its fields.
-#[derive(Clone, Debug)]
-pub(super) struct Tools {
-    /// What the rules know.
-    pub(super) control: ControlList,
-    /// The tools whose fields are declared, in the order of the control list.
-    pub(super) fields: Vec<ToolFields>,
-}
-
-/// The declared fields of a tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ToolFields {
-    /// The tool.
-    pub(crate) tool: Name,
-    /// Its fields.
-    pub(crate) fields: Vec<Field>,
-}
-
-/// The class of one part of a tool's result. Until results are split by field, the entire result counts at what the tool
-/// returns, which is never lower.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Field {
-    /// A dotted path; `*` stands for any one name.
-    pub(crate) path: String,
-    /// Its class.
-    pub(crate) class: Class,
-}
-
 /// Reads every tool. One that has mistakes is left out, which is safe because mistakes keep the configuration from
 /// being used.
-pub(super) fn read(root: &mut Section<'_, '_>) -> Option<Tools> {
+pub(super) fn read(root: &mut Section<'_, '_>) -> Option<ControlList> {
     let report = root.report();
     let offset = root.offset_of("tools");
-    let (mut declared, mut fields) = (Vec::new(), Vec::new());
+    let mut declared = Vec::new();
     for (name, mut section) in root.sections("tools") {
-        let name = match Name::parse(&name) {
-            Ok(name) => name,
+        match Name::parse(&name) {
+            Ok(name) => declared.push(read_tool(name, &mut section)),
             Err(why) => {
                 report.error(section.offset, format_args!("tools: {why}"));
                 section.abandon();
-                continue;
             }
-        };
-        let tool = read_tool(name.clone(), &mut section);
-        let parts = read_fields(&tool, &mut section);
-        if !parts.is_empty() {
-            fields.push(ToolFields {
-                tool: name,
-                fields: parts,
-            });
         }
-        declared.push(tool);
     }
-    let control = ControlList::new(declared)
+    ControlList::new(declared)
         .map_err(|duplicate| report.error(offset, duplicate))
-        .ok()?;
-    Some(Tools { control, fields })
+        .ok()
 }
 
 fn read_tool(name: Name, section: &mut Section<'_, '_>) -> Tool {
@@ -81,8 +45,10 @@ fn read_tool(name: Name, section: &mut Section<'_, '_>) -> Tool {
     let external = section.flag("external");
     let sink = section.flag("sink");
     let control = section.parsed::<Control>("control", &["auto", "human-approval", "blocked"]);
+    let seal = section.parsed::<SealRule>("seal", &["always", "on-request", "above:internal"]);
+    let keeps_secrets = section.flag("keep_secrets");
     let integrity = integrity::read(section);
-    let tool = Tool::declared(ToolFacts {
+    let mut tool = Tool::declared(ToolFacts {
         name,
         permissions,
         returns: returns.map(|at| at.value),
@@ -91,7 +57,11 @@ fn read_tool(name: Name, section: &mut Section<'_, '_>) -> Tool {
         sink: sink.is_some_and(|at| at.value),
         control: control.map_or(Control::Auto, |at| at.value),
         integrity,
+        fields: FieldClasses::NONE,
+        seal: seal.map_or(SealRule::OnRequest, |at| at.value),
+        keeps_secrets: keeps_secrets.is_some_and(|at| at.value),
     });
+    tool.fields = read_fields(&tool, section);
     check_contradictions(&tool, external, section);
     warn_of_surprises(&tool, section);
     tool
@@ -154,15 +124,21 @@ fn warn_of_surprises(tool: &Tool, section: &Section<'_, '_>) {
     }
 }
 
-fn read_fields(tool: &Tool, section: &mut Section<'_, '_>) -> Vec<Field> {
+fn read_fields(tool: &Tool, section: &mut Section<'_, '_>) -> FieldClasses {
     let name = section.name_of("fields");
     let mut fields = Vec::new();
     for (path, text) in section.pairs("fields") {
         let report = section.report();
-        if !is_path(&path) {
-            let wanted = "names joined by dots, where * stands for any one name";
-            report.error(path.offset, format_args!("{name}: a field must be {wanted}"));
+        if fields.len() == MAX_FIELDS {
+            report.error(
+                path.offset,
+                format_args!("{name}: at most {MAX_FIELDS} fields can be declared"),
+            );
+            break;
         }
+        let pattern = path
+            .parse::<FieldPattern>()
+            .map_err(|why| report.error(path.offset, format_args!("{name}: {why}")));
         let Some(class) = section.parse::<Class>(&name, text, &CLASSES) else {
             continue;
         };
@@ -175,15 +151,7 @@ fn read_fields(tool: &Tool, section: &mut Section<'_, '_>) -> Vec<Field> {
                 ),
             );
         }
-        fields.push(Field {
-            path: (*path).to_owned(),
-            class: class.value,
-        });
+        fields.extend(pattern.ok().map(|pattern| (pattern, class.value)));
     }
-    fields
-}
-
-fn is_path(text: &str) -> bool {
-    let is_step = |step: &str| step == "*" || (Name::parse(step).is_ok() && !step.contains('*'));
-    text.len() <= 500 && text.split('.').all(is_step)
+    FieldClasses::new(fields)
 }

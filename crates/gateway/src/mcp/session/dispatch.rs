@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::govern::{Errand, content_of};
 use super::stopped::Stopped;
-use super::{MOST_UNDER_WAY, Session, locked};
+use super::{MOST_UNDER_WAY, Session, locked, veil};
 use crate::mcp::era::{self, Era};
 use crate::mcp::message::{Envelope, code};
 use crate::mcp::names::{self, Surface};
@@ -122,6 +122,7 @@ impl Session {
             outlet: outlet.clone(),
             server,
             subject: self.surface(server, surface)?,
+            seal: veil::asks_for_seal(&request.params()),
         };
         // The address and the name are the agent's own words here, so they count as content too.
         let mut content = Object::default();
@@ -180,6 +181,7 @@ impl Session {
             outlet: outlet.clone(),
             server,
             subject,
+            seal: veil::asks_for_seal(&request.params()),
         };
         let mut content = request.params();
         content.remove("taskId");

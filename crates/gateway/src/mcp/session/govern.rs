@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tidegate_core::{Decision, Name};
-use tidegate_engine::Payload;
+use tidegate_engine::{Bringing, Form, Payload};
 
 use super::stopped::Stopped;
-use super::{Session, locked};
+use super::{Session, locked, veil};
 use crate::mcp::era::Era;
 use crate::mcp::message::Envelope;
 use crate::mcp::names::{self, Surface};
@@ -30,6 +30,8 @@ pub(super) struct Errand {
     pub(super) server: usize,
     /// The tool or surface that the rules know it by.
     pub(super) subject: Name,
+    /// Whether the agent asks for the answer to be sealed.
+    pub(super) seal: bool,
 }
 
 impl Session {
@@ -65,6 +67,7 @@ impl Session {
             outlet: outlet.clone(),
             server,
             subject,
+            seal: veil::asks_for_seal(&params),
         };
         self.exchange(&errand, payload, request.with_params(&params))
             .await
@@ -103,6 +106,7 @@ impl Session {
             Decision::Allow(permit) => permit,
             Decision::Deny(refusal) | Decision::Hold(refusal) => return Err((&refusal).into()),
         };
+        let request = self.unveiled(&permit, &authorized.unveiling, request).await?;
         let failed = |why| Stopped::at_server(self.name_of(*server), &why);
         let connection = self.connection(*server).await.map_err(failed)?;
         let sent = |id| self.ways.sent(*key, *server, id);
@@ -116,10 +120,13 @@ impl Session {
             server,
             subject,
             outlet,
+            seal,
             ..
         } = errand;
         if let Some(error) = answer.error() {
-            let seen = self.admit(subject, error, Some(outlet)).await?;
+            let seen = self
+                .admit(subject, error, (Form::McpError, *seal), Some(outlet))
+                .await?;
             return Ok(match seen {
                 Some(changed) => answer.with_error(changed),
                 None => answer,
@@ -129,7 +136,9 @@ impl Session {
             return Ok(answer);
         };
         self.remember_task(*server, subject, result);
-        let seen = self.admit(subject, result, Some(outlet)).await?;
+        let seen = self
+            .admit(subject, result, (Form::McpResult, *seal), Some(outlet))
+            .await?;
         Ok(match seen {
             Some(changed) => answer.with_result(changed),
             None => answer,
@@ -142,6 +151,7 @@ impl Session {
         &self,
         subject: &Name,
         content: &RawValue,
+        (form, seal): (Form, bool),
         outlet: Option<&Outlet>,
     ) -> Result<Option<Raw>, Stopped> {
         let value = strict::read(content)?;
@@ -149,11 +159,13 @@ impl Session {
             // Says that it is done, and nothing else.
             return Ok(None);
         }
-        let delivered = self
-            .hub
-            .engine
-            .deliver(&self.caller, &self.id, subject, Payload::new(value.clone()))
-            .await?;
+        let bringing = Bringing {
+            content: Payload::new(value.clone()),
+            form,
+            seal,
+        };
+        let engine = &self.hub.engine;
+        let delivered = engine.bring(&self.caller, &self.id, subject, bringing).await?;
         self.tell_label(&delivered.session, outlet).await;
         let seen = delivered.content.ok_or_else(withheld)?.into_exposed();
         Ok((seen != value).then(|| raw(&seen)))

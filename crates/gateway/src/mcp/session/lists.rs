@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 use tidegate_core::Name;
-use tidegate_engine::Payload;
+use tidegate_engine::{Form, Payload};
 use tokio::task::JoinSet;
 
 use super::stopped::Stopped;
@@ -121,9 +121,13 @@ impl Session {
         let mut shown = Vec::new();
         for (server, tasks) in self.of_all(TASKS).await {
             // A task's state may be told in words, and those are content.
+            let mut tasks = tasks;
             if !tasks.is_empty() {
                 let subject = self.surface(server, Surface::Other)?;
-                self.admit(&subject, &raw(&tasks), None).await?;
+                let told = (Form::Notice, false);
+                if let Some(changed) = self.admit(&subject, &raw(&tasks), told, None).await? {
+                    tasks = serde_json::from_str(changed.get()).unwrap_or_default();
+                }
             }
             shown.extend(tasks);
         }

@@ -7,6 +7,7 @@ mod lists;
 mod operator;
 mod stopped;
 mod upward;
+mod veil;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;

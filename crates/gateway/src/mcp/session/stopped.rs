@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 use tidegate_core::Refusal;
-use tidegate_engine::{AccessError, DeliverError};
+use tidegate_engine::{AccessError, DeliverError, VeilError};
 
 use crate::mcp::message::{Envelope, code};
 use crate::mcp::object::raw;
@@ -109,6 +109,19 @@ impl From<&Refusal> for Stopped {
             remedy: refusal.remedy().to_owned(),
             retryable: refusal.retryable(),
             code: code::BLOCKED,
+        }
+    }
+}
+
+impl From<VeilError> for Stopped {
+    fn from(error: VeilError) -> Self {
+        Self {
+            retryable: true,
+            ..Self::by(
+                "unresolved",
+                format!("the call was not made: {error}"),
+                "call the tool that gave the stub or handle again, or pass less of it",
+            )
         }
     }
 }

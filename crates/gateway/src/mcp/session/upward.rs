@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tidegate_core::{Decision, Name};
-use tidegate_engine::Payload;
+use tidegate_engine::{Form, Payload};
 use tokio::sync::{mpsc, oneshot};
 
 use super::stopped::Stopped;
@@ -149,7 +149,10 @@ impl Session {
         let mut told = told;
         if !is_bare_progress {
             let outlet = active.map(|active| &active.outlet);
-            match self.admit(&subject, &params.to_raw(), outlet).await {
+            match self
+                .admit(&subject, &params.to_raw(), (Form::Notice, false), outlet)
+                .await
+            {
                 Ok(None) => {}
                 Ok(Some(changed)) => match Object::read(&changed) {
                     Some(changed) => told = told.with_params(&changed),
@@ -228,7 +231,9 @@ impl Session {
         let outlet = active.as_ref().map(|active| &active.outlet);
         let params = question.params();
         if surface != Surface::Roots
-            && let Some(changed) = self.admit(&subject, &params.to_raw(), outlet).await?
+            && let Some(changed) = self
+                .admit(&subject, &params.to_raw(), (Form::Notice, false), outlet)
+                .await?
         {
             let changed = Object::read(&changed).ok_or_else(no_way)?;
             question = question.with_params(&changed);

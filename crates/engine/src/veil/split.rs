@@ -1,0 +1,217 @@
+//! Splitting a result by its declared fields: what is cleared passes, the rest becomes stubs.
+//!
+//! A part that is not cleared, and in which nothing else can be declared, is taken out whole: neither its names nor how
+//! many there are of anything show. Elsewhere the structure stays, and names that do not read like names of fields are
+//! taken out as well, since somebody may use values as keys.
+
+use serde_json::{Map, Value};
+use tidegate_core::{Class, FieldClasses, FieldCursor, MAX_RAW};
+use tidegate_ledger::vault::Keep;
+
+use super::table::Table;
+use super::token::{escape, is_plain_name, name_for};
+use super::{tabular, text};
+
+/// How deep a result is followed. What lies deeper is taken out whole or passes whole.
+const DEEPEST: usize = 256;
+
+/// Splits the results of one source.
+pub(super) struct Splitter<'a> {
+    pub(super) table: &'a mut Table,
+    pub(super) fields: &'a FieldClasses,
+    /// The class of what nothing is declared of.
+    pub(super) source: Class,
+    pub(super) keep: Keep,
+    /// The highest class that stays in the clear.
+    pub(super) cleared: Class,
+    /// Whether anything was taken out.
+    pub(super) redacted: bool,
+    /// What was taken out, to find it again where it was not declared.
+    pub(super) taken: Vec<(Value, String)>,
+}
+
+impl Splitter<'_> {
+    /// Splits a JSON value that is a result of the source, or a document in one.
+    pub(super) fn document(&mut self, value: Value) -> Value {
+        let fields = self.fields;
+        if let Value::String(text) = value {
+            return self.words(text);
+        }
+        self.part(value, &fields.root(), &mut Vec::new(), None)
+    }
+
+    /// Splits a text that is no JSON: a table, a text with headers, or words of which nothing is declared.
+    pub(super) fn words(&mut self, text: String) -> Value {
+        if self.fields.has_columns()
+            && let Some(table) = text::table(&text)
+        {
+            return Value::String(
+                table.rewrite(|column, cell| self.named(self.fields.column(column), column, cell)),
+            );
+        }
+        if self.fields.has_headers()
+            && let Some((head, body)) = text::head(&text)
+        {
+            let head = text::rewrite_head(head, |header, value| {
+                self.named(self.fields.header(header), header, value)
+            });
+            let (gap, body) = body.split_at(body.len() - body.trim_start_matches(['\r', '\n']).len());
+            let class = self.fields.root().class().unwrap_or(self.source);
+            let body = match body {
+                "" => String::new(),
+                body => as_text(&self.cell("TEXT", class, body.to_owned().into())),
+            };
+            return Value::String(format!("{head}{gap}{body}"));
+        }
+        let class = self.fields.root().class().unwrap_or(self.source);
+        self.cell("TEXT", class, Value::String(text))
+    }
+
+    fn named(&mut self, declared: Option<Class>, name: &str, value: &str) -> String {
+        let name = name_for([name].into_iter(), "COLUMN");
+        let value = self.cell(
+            &name,
+            declared.unwrap_or(self.source),
+            Value::String(value.to_owned()),
+        );
+        as_text(&value)
+    }
+
+    /// A part of the result. `column` is what its column declares, where it stands in a table.
+    pub(super) fn part(
+        &mut self,
+        value: Value,
+        place: &FieldCursor<'_>,
+        path: &mut Vec<String>,
+        column: Option<Class>,
+    ) -> Value {
+        let declared = place.class().into_iter().chain(column).max();
+        let class = declared.unwrap_or(self.source);
+        let by_name = self.fields.has_columns() || self.fields.has_headers();
+        let may_differ = (place.may_differ_below() || by_name) && path.len() < DEEPEST;
+        match value {
+            Value::Object(members) if may_differ => self.object(members, place, path, column),
+            Value::Array(items) if may_differ => Value::Array(self.array(items, place, path, column)),
+            value => {
+                let name = name_for(path.iter().map(String::as_str), "RESULT");
+                self.cell(&name, class, value)
+            }
+        }
+    }
+
+    /// One value of one class: it passes, or a stub stands in its place.
+    fn cell(&mut self, name: &str, class: Class, value: Value) -> Value {
+        if class <= MAX_RAW {
+            self.cleared = self.cleared.join(class);
+            return escaped(value);
+        }
+        self.redacted = true;
+        let stub = self.table.stub(name, &value, class, self.keep);
+        self.taken.push((value, stub.clone()));
+        Value::String(stub)
+    }
+
+    fn object(
+        &mut self,
+        mut members: Map<String, Value>,
+        place: &FieldCursor<'_>,
+        path: &mut Vec<String>,
+        column: Option<Class>,
+    ) -> Value {
+        let mut split = Map::new();
+        if let Some(table) = tabular::layout(&members, self.fields) {
+            let (name, columns) = (table.rows_in, table.columns_in);
+            path.push(name.to_owned());
+            let rows = members.remove(name).unwrap_or_default();
+            let rows = tabular::split_rows(self, &table.columns, rows, &place.descend(name), path);
+            path.pop();
+            split.insert(name.to_owned(), rows);
+            let names = members.remove(columns).unwrap_or_default();
+            split.insert(columns.to_owned(), escaped(names));
+        }
+        for (key, value) in members {
+            let below = place.descend(&key);
+            path.push(key.clone());
+            let value = if self.fields.has_headers() && key.eq_ignore_ascii_case("headers") {
+                tabular::headers(self, value, &below, path)
+            } else {
+                self.part(value, &below, path, column)
+            };
+            path.pop();
+            split.insert(self.key(key), value);
+        }
+        Value::Object(split)
+    }
+
+    fn array(
+        &mut self,
+        items: Vec<Value>,
+        place: &FieldCursor<'_>,
+        path: &mut Vec<String>,
+        column: Option<Class>,
+    ) -> Vec<Value> {
+        let mut split = Vec::with_capacity(items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            let index = index.to_string();
+            let below = place.descend(&index);
+            path.push(index);
+            let item = match item {
+                Value::Object(row) if self.fields.has_columns() => self.row(row, &below, path),
+                item => self.part(item, &below, path, column),
+            };
+            path.pop();
+            split.push(item);
+        }
+        split
+    }
+
+    /// An object in a list: a row of a table whose columns are its names.
+    fn row(&mut self, row: Map<String, Value>, place: &FieldCursor<'_>, path: &mut Vec<String>) -> Value {
+        let mut split = Map::new();
+        for (key, value) in row {
+            let below = place.descend(&key);
+            path.push(key.clone());
+            let column = self.fields.column(&key);
+            let value = self.part(value, &below, path, column);
+            path.pop();
+            split.insert(self.key(key), value);
+        }
+        Value::Object(split)
+    }
+
+    /// A name as it may be shown.
+    fn key(&mut self, key: String) -> String {
+        if self.source <= MAX_RAW || is_plain_name(&key) {
+            return escape(&key).into_owned();
+        }
+        self.redacted = true;
+        self.table
+            .stub("NAME", &Value::String(key), self.source, self.keep)
+    }
+}
+
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A value in which whatever looks like a stub is marked as text.
+pub(super) fn escaped(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(match escape(&text) {
+            std::borrow::Cow::Borrowed(_) => text,
+            std::borrow::Cow::Owned(marked) => marked,
+        }),
+        Value::Array(items) => items.into_iter().map(escaped).collect(),
+        Value::Object(members) => {
+            let marked = members.into_iter().map(|(key, value)| match escape(&key) {
+                std::borrow::Cow::Borrowed(_) => (key, escaped(value)),
+                std::borrow::Cow::Owned(key) => (key, escaped(value)),
+            });
+            marked.collect()
+        }
+        other => other,
+    }
+}
