@@ -22,8 +22,9 @@ usage: cargo xtask COMMAND
   fga-model       writes the authorization model for OpenFGA's API from crates/authority/model/tidegate.fga
   mcp-clients     the official MCP clients and servers that some tests need, into target/mcp-test
   bench [NAME]    what things cost, beside the machine's own limits in the same run
-  eval [model]    how well the detectors do on ../shared/eval, or a model beside them; writes docs/quality.md and
-                  docs/quality-model.md";
+  eval [model|agentdojo]
+                  how well the detectors do on ../shared/eval, or a model beside them, or the whole gateway on replayed
+                  traces; writes docs/quality.md, docs/quality-model.md, docs/agentdojo.md";
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);

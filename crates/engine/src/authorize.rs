@@ -53,7 +53,7 @@ impl Engine {
         let looked = Instant::now();
         let session = self.store.current(id).await?.ok_or(AccessError::NoSession)?;
         let doubt = match known {
-            Some(known) => self.doubt_of(id, known, arguments, &unveiling).await?,
+            Some(known) => self.doubt(id, known, &unveiling, arguments).await?,
             None => None,
         };
         let decision = decide_call(known, tool, &session, &found, unveiling.veiled, doubt);
@@ -87,21 +87,6 @@ impl Engine {
             arguments: class,
             unveiling,
         })
-    }
-
-    /// Whether a guarded argument is doubted, by the values that stubs and handles in it stand for.
-    async fn doubt_of(
-        &self,
-        id: &Ident,
-        tool: &Tool,
-        arguments: &Payload,
-        unveiling: &Unveiling,
-    ) -> Result<Option<Doubt>, AccessError> {
-        if tool.integrity.guard.is_empty() || !unveiling.is_needed() {
-            return Ok(self.doubt(id, tool, arguments).await?);
-        }
-        let foreseen = self.foresee(unveiling, arguments.expose().clone()).await?;
-        Ok(self.doubt(id, tool, &Payload::new(foreseen)).await?)
     }
 
     /// The tool's name as logs and records may show it: a name that nobody declared is the client's own text, and is

@@ -1,9 +1,11 @@
 //! `cargo xtask eval`: measures the detectors on public data that is not part of the project.
 //!
 //! Each family is a module with one function that reads its rows and gives back sections of a report. The report is
-//! printed and saved to `docs/quality.md`, that of a model to `docs/quality-model.md`. Nothing in it is a threshold: it
+//! printed and saved to `docs/quality.md`, that of a model to `docs/quality-model.md`, that of replayed traces to
+//! `docs/agentdojo.md`. Nothing in it is a threshold: it
 //! says how it is.
 
+mod agentdojo;
 mod injection;
 mod model;
 mod pii;
@@ -22,6 +24,10 @@ const FAMILIES: &[Family] = &[pii::measure, secrets::measure, injection::measure
 const DATA: &str = "../shared/eval";
 const REPORT: &str = "docs/quality.md";
 const MODEL_REPORT: &str = "docs/quality-model.md";
+const AGENTDOJO_REPORT: &str = "docs/agentdojo.md";
+
+const HEADING: &str = "# How well the detectors do\n\nMade by `cargo xtask eval` from public data that is not part of the \
+                       project. The figures are what they are: nothing here is a promise for other data.\n";
 
 /// Why the figures could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -38,17 +44,20 @@ enum EvalError {
     Detector(#[from] tidegate_detect::ConfigError),
     #[error("the model could not be asked: {0}")]
     Model(String),
+    #[error("a trace could not be replayed: {0}")]
+    Replay(String),
     #[error("cannot write {path}: {source}")]
     Write { path: PathBuf, source: std::io::Error },
 }
 
-/// Measures everything, or the model alone when asked for it by name.
+/// Measures the detectors, or what is asked for by name.
 pub(crate) fn run(only: Option<&str>) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let measured = match only {
         None => patterns(&root).and_then(|()| with_model(&root)),
         Some("model") => with_model(&root),
-        Some(_) => return Err("eval takes no name but model".into()),
+        Some("agentdojo" | "--agentdojo") => replay_agentdojo(&root),
+        Some(_) => return Err("eval takes no name but model and agentdojo".into()),
     };
     measured.map_err(|error| error.to_string())
 }
@@ -59,19 +68,25 @@ fn patterns(root: &Path) -> Result<(), EvalError> {
     for family in FAMILIES {
         sections.extend(family(&data)?);
     }
-    save(&root.join(REPORT), &sections)
+    save(&root.join(REPORT), HEADING, &sections)
 }
 
 /// A model is not everywhere, and figures that were made with one are not thrown away without.
 fn with_model(root: &Path) -> Result<(), EvalError> {
     match model::measure(&root.join(DATA))? {
         sections if sections.is_empty() => Ok(()),
-        sections => save(&root.join(MODEL_REPORT), &sections),
+        sections => save(&root.join(MODEL_REPORT), HEADING, &sections),
     }
 }
 
-fn save(path: &Path, sections: &[Section]) -> Result<(), EvalError> {
-    let text = report::document(sections);
+/// Traces through a real gateway take minutes, so they are replayed only when asked for.
+fn replay_agentdojo(root: &Path) -> Result<(), EvalError> {
+    let sections = agentdojo::measure(&root.join(DATA))?;
+    save(&root.join(AGENTDOJO_REPORT), agentdojo::HEADING, &sections)
+}
+
+fn save(path: &Path, heading: &str, sections: &[Section]) -> Result<(), EvalError> {
+    let text = report::document(heading, sections);
     show(&text);
     let written = path
         .parent()

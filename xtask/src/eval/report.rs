@@ -44,11 +44,8 @@ pub(super) fn shown(share: Option<f64>) -> String {
 }
 
 /// The whole report.
-pub(super) fn document(sections: &[Section]) -> String {
-    let mut text = String::from(
-        "# How well the detectors do\n\nMade by `cargo xtask eval` from public data that is not part of the project. \
-         The figures are what they are: nothing here is a promise for other data.\n",
-    );
+pub(super) fn document(heading: &str, sections: &[Section]) -> String {
+    let mut text = heading.to_owned();
     for section in sections {
         let _ = write!(text, "\n## {}\n\n{}\n\n", section.title, section.note);
         let _ = writeln!(text, "| {} |", section.columns.join(" | "));

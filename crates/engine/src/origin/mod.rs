@@ -28,7 +28,7 @@ pub use key::{OriginKey, OriginKeyError};
 use crate::access::{Act, Caller};
 use crate::engine::now;
 use crate::provenance::{rise_event, spelled};
-use crate::{DeliverError, Engine, Interrupted, Payload};
+use crate::{AccessError, DeliverError, Engine, Interrupted, Payload, Unveiling};
 use key::Digester;
 use memory::{Memory, Standing};
 
@@ -346,15 +346,21 @@ impl Engine {
         &self,
         id: &Ident,
         tool: &Tool,
+        unveiling: &Unveiling,
         arguments: &Payload,
-    ) -> Result<Option<Doubt>, StoreError> {
-        let guarded = guarded(&tool.integrity, arguments);
-        let Some((first, _)) = guarded.first() else {
+    ) -> Result<Option<Doubt>, AccessError> {
+        let mut guarded = guarded(&tool.integrity, arguments);
+        let Some(first) = guarded.first().map(|(path, _)| path.clone()) else {
             return Ok(None);
         };
+        if unveiling.is_needed() {
+            // A stub is as good as the value behind it.
+            let revealed = self.revealed(unveiling, arguments).await?;
+            guarded = self::guarded(&tool.integrity, &revealed);
+        }
         let Some(origins) = &self.origins else {
             return Ok(Some(Doubt {
-                argument: first.clone(),
+                argument: first,
                 cause: DoubtCause::Forgotten,
             }));
         };

@@ -34,15 +34,6 @@ impl Unveiling {
     }
 }
 
-/// What values are put in the place of stubs for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    /// For the tool.
-    Call,
-    /// For a rule, which keeps nothing of it.
-    Judgement,
-}
-
 /// A call that a connector asks to have resolved.
 #[derive(Debug)]
 pub struct Resolved {
@@ -98,20 +89,6 @@ impl Engine {
         unveiling: &Unveiling,
         value: Value,
     ) -> Result<Value, VeilError> {
-        self.filled(unveiling, value, Purpose::Call).await
-    }
-
-    /// The arguments as the tool would get them, for rules that ask what is behind stubs and handles.
-    pub(crate) async fn foresee(&self, unveiling: &Unveiling, value: Value) -> Result<Value, VeilError> {
-        self.filled(unveiling, value, Purpose::Judgement).await
-    }
-
-    async fn filled(
-        &self,
-        unveiling: &Unveiling,
-        value: Value,
-        purpose: Purpose,
-    ) -> Result<Value, VeilError> {
         if unveiling.tokens.is_empty() {
             return Ok(restored(value, &HashMap::new()));
         }
@@ -122,9 +99,6 @@ impl Engine {
             // The table may say more than the vault holds by now.
             let values = values.inspect_err(|_| held.forget())?;
             check_size(&value, &values)?;
-            if purpose == Purpose::Judgement {
-                return Ok(restored(value, &values));
-            }
             // Known as put into a call before it is: an echo after a crash is still recognized.
             let used: Vec<_> = values
                 .keys()
@@ -138,6 +112,23 @@ impl Engine {
             Ok(restored(value, &values))
         });
         unveiling.await.map_err(|_| VeilError::Interrupted)?
+    }
+
+    /// Arguments with the values in them, for a judgement inside the engine; they go no further.
+    pub(crate) async fn revealed(
+        &self,
+        unveiling: &Unveiling,
+        arguments: &Payload,
+    ) -> Result<Payload, VeilError> {
+        let mut held = self.veils.of(&unveiling.session, &self.provenance).await?;
+        let (reading, wanted) = (self.reading(), unveiling.tokens.clone());
+        let value = arguments.expose().clone();
+        let revealing = tokio::task::spawn_blocking(move || {
+            let values = held.with(|table| values(table, &reading, &wanted))?;
+            check_size(&value, &values)?;
+            Ok(Payload::new(restored(value, &values)))
+        });
+        revealing.await.map_err(|_| VeilError::Interrupted)?
     }
 
     /// Decides on a call and gives its arguments with the values in them, to a connector that carries them to the tool.

@@ -167,6 +167,17 @@ fn is_code_name(text: &str) -> bool {
 }
 
 fn threshold(section: &mut Section<'_, '_>) -> Option<Thresholds> {
+    if let Some(off) = section.flag("injection_scan").filter(|scan| !scan.value) {
+        section.ignore("injection_threshold");
+        section.report().warn(
+            off.offset,
+            "detect.injection_scan is false: content that gives orders to an agent is let in",
+        );
+        return Some(Thresholds {
+            suspicious: f32::INFINITY,
+            injection: f32::INFINITY,
+        });
+    }
     let At { value, offset } = section.number("injection_threshold")?;
     if !(value > 0.0 && value <= 1.0) {
         let name = section.name_of("injection_threshold");

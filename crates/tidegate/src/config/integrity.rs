@@ -45,3 +45,48 @@ fn warn_of_surprises(integrity: &Integrity, section: &Section<'_, '_>) {
         "no argument is guarded",
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::{Checked, Overrides, Problem, check};
+    use super::*;
+
+    fn checked(text: &str) -> Checked {
+        let overrides = Overrides {
+            data_dir: Some("/nowhere/state".into()),
+            ..Overrides::default()
+        };
+        check(text, Path::new("/nowhere"), &overrides)
+    }
+
+    #[test]
+    fn a_tool_says_how_far_it_is_believed_and_what_it_guards() {
+        let text = "[tools.statements]\nreturns = \"internal\"\ntrusted_fields = [\"*.iban\"]\n\
+                    [tools.pay]\nreturns = \"internal\"\nguard = [\"to\", \"cc.*\"]\nguard_unknown = \"allow\"\ntrust = \"trusted\"\n";
+        let config = checked(text).config.unwrap();
+        let integrity = |name| config.policy.control.find(name).unwrap().integrity.clone();
+        let statements = integrity("statements");
+        assert_eq!(statements.trust, Trust::Untrusted);
+        assert!(statements.is_believed() && statements.guard.is_empty());
+        let pay = integrity("pay");
+        assert_eq!((pay.trust, pay.unknown), (Trust::Trusted, Unknown::Allow));
+        assert_eq!(pay.guard.len(), 2);
+        for (line, message) in [
+            ("trust = \"somewhat\"", "expected trusted or untrusted"),
+            ("guard = [\"a..b\"]", "not a path"),
+            ("guard_unknown = \"deny\"", "expected hold or allow"),
+            ("gaurd = [\"to\"]", "did you mean guard?"),
+            (
+                "trust = \"trusted\"\ntrusted_fields = [\"a\"]",
+                "trusted_fields has no effect",
+            ),
+            ("guard_unknown = \"allow\"", "guard_unknown has no effect"),
+        ] {
+            let problems = checked(&format!("[tools.a]\nreturns = \"internal\"\n{line}\n")).problems;
+            let says = |problem: &Problem| problem.line("f").contains(message);
+            assert!(problems.iter().any(says), "{line}: {problems:?}");
+        }
+    }
+}

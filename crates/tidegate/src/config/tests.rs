@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use tidegate_core::{Class, Control, Trust, Unknown};
+use tidegate_core::{Class, Control};
 use tidegate_engine::OnFailure;
 
 use super::*;
@@ -82,35 +82,6 @@ fn the_example_is_clean_and_says_what_the_rules_need() {
         .iter()
         .filter(|tool| !tool.fields.is_empty());
     assert_eq!(split.count(), 1);
-}
-
-#[test]
-fn a_tool_says_how_far_it_is_believed_and_what_it_guards() {
-    let text = "[tools.statements]\nreturns = \"internal\"\ntrusted_fields = [\"*.iban\"]\n\
-                [tools.pay]\nreturns = \"internal\"\nguard = [\"to\", \"cc.*\"]\nguard_unknown = \"allow\"\ntrust = \"trusted\"\n";
-    let config = checked(text).config.unwrap();
-    let integrity = |name| config.policy.control.find(name).unwrap().integrity.clone();
-    let statements = integrity("statements");
-    assert_eq!(statements.trust, Trust::Untrusted);
-    assert!(statements.is_believed() && statements.guard.is_empty());
-    let pay = integrity("pay");
-    assert_eq!((pay.trust, pay.unknown), (Trust::Trusted, Unknown::Allow));
-    assert_eq!(pay.guard.len(), 2);
-    for (line, message) in [
-        ("trust = \"somewhat\"", "expected trusted or untrusted"),
-        ("guard = [\"a..b\"]", "not a path"),
-        ("guard_unknown = \"deny\"", "expected hold or allow"),
-        ("gaurd = [\"to\"]", "did you mean guard?"),
-        (
-            "trust = \"trusted\"\ntrusted_fields = [\"a\"]",
-            "trusted_fields has no effect",
-        ),
-        ("guard_unknown = \"allow\"", "guard_unknown has no effect"),
-    ] {
-        let problems = checked(&format!("[tools.a]\nreturns = \"internal\"\n{line}\n")).problems;
-        let says = |problem: &Problem| problem.line("f").contains(message);
-        assert!(problems.iter().any(says), "{line}: {problems:?}");
-    }
 }
 
 #[test]

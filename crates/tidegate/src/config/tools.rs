@@ -45,9 +45,9 @@ fn read_tool(name: Name, section: &mut Section<'_, '_>) -> Tool {
     let external = section.flag("external");
     let sink = section.flag("sink");
     let control = section.parsed::<Control>("control", &["auto", "human-approval", "blocked"]);
-    let integrity = integrity::read(section);
     let seal = section.parsed::<SealRule>("seal", &["always", "on-request", "above:internal"]);
     let keeps_secrets = section.flag("keep_secrets");
+    let integrity = integrity::read(section);
     let mut tool = Tool::declared(ToolFacts {
         name,
         permissions,

@@ -76,6 +76,11 @@ impl<'r, 'i> Section<'r, 'i> {
         self.table.contains_key(key)
     }
 
+    /// Takes a key as read without looking at its value.
+    pub(super) fn ignore(&mut self, key: &'static str) {
+        self.asked.push(key);
+    }
+
     /// Takes every key as read: something worse was said of the whole section.
     pub(super) fn abandon(mut self) {
         self.asked.extend(self.table.keys().map(|key| &**key.get_ref()));
