@@ -236,7 +236,7 @@ async fn asked(client: &Client, reply: Value) -> Value {
 async fn what_a_server_asks_reaches_the_client_and_the_answer_is_decided_on() {
     let stand = gateway().await;
     let client = Client::greet(&stand).await;
-    let accepted = json!({"action": "accept", "content": {"name": "Ann"}});
+    let accepted = json!({"action": "accept", "content": {"size": "large"}});
     let said = asked(&client, accepted.clone()).await;
     assert_eq!(serde_json::from_str::<Value>(text_of(&said)).unwrap(), accepted);
 }

@@ -59,7 +59,8 @@ async fn check(on_failure: OnFailure, cases: &[(&str, &str)]) -> Stand {
     for (text, class) in cases {
         let (answer, sensitivity) = bring(&stand, text).await;
         assert_eq!(sensitivity, *class, "{text}");
-        assert_eq!(answer["content"], *text);
+        // A secret never enters as it is.
+        assert_eq!(answer["content"], text.replace(&key(), "{AWS_ACCESS_KEY_ID_1}"));
     }
     stand
 }

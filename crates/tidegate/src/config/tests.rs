@@ -36,7 +36,7 @@ fn check_problems(text: &str, expected: &[&str]) {
 
 /// That a problem is among those of a text.
 #[track_caller]
-fn check_contains(text: &str, expected: &str) {
+pub(super) fn check_contains(text: &str, expected: &str) {
     let problems = checked(text).problems;
     let lines: Vec<_> = problems.iter().map(|problem| problem.line("f")).collect();
     assert!(lines.contains(&format!("f:{expected}")), "{text}: {lines:#?}");
@@ -263,41 +263,6 @@ fn surprises_are_warnings() {
     ] {
         check_contains(text, expected);
     }
-}
-
-#[test]
-fn a_store_is_a_server_that_is_known() {
-    for (text, expected) in [
-        ("[store]", "1:2: store.url is needed"),
-        (
-            "[store]\nurl = \"mysql://canary\"",
-            "2:7: store.url must begin with postgres://, redis://, rediss://, redis+sentinel:// or redis+cluster://",
-        ),
-        (
-            "[store]\nurl = \"redis://10.0.0.1\"",
-            "2:7: warning: plain connection to another machine: labels and tokens' digests can be read and changed on the way; use rediss",
-        ),
-        (
-            "[store]\nurl = \"redis://127.0.0.1\"\nnamespace = \"a b\"",
-            "3:13: store.namespace must be a plain word: a-z, 0-9 and _, at most 40 characters",
-        ),
-        (
-            "[store]\nurl = \"redis://127.0.0.1\"\ntimeout = 3",
-            "3:1: unknown key store.timeout; did you mean timeout_ms?",
-        ),
-    ] {
-        check_contains(text, expected);
-    }
-    for url in [
-        "postgres://db.example/tidegate",
-        "redis://user:canary@localhost:7000",
-        "rediss+cluster://a,b",
-    ] {
-        let config = config(&format!("[store]\nurl = \"{url}\"\nreplicas = 1\n"));
-        assert!(matches!(config.store, Store::Shared { .. }), "{url}");
-        assert!(!format!("{:?}", config.store).contains("canary"));
-    }
-    assert!(matches!(config("").store, Store::Embedded));
 }
 
 #[test]
