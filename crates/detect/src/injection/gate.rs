@@ -45,7 +45,7 @@ pub fn triggers() -> Vec<Literal> {
     GATE.triggers
         .iter()
         .zip(0..)
-        .map(|(trigger, tag)| Literal::any_case(trigger.bytes.clone(), tag))
+        .map(|(trigger, tag)| Literal::any_case(trigger.bytes.clone(), tag).at_word_start())
         .collect()
 }
 
@@ -87,6 +87,8 @@ struct Trigger {
 struct Entry {
     before: String,
     after: String,
+    /// The nearest letters of the two, in any case; nothing when there is none or another mark stands between.
+    nearest: (Option<u8>, Option<u8>),
     /// The classes among the entry's own that trigger.
     classes: ClassSet,
 }
@@ -143,6 +145,10 @@ impl Gate {
 /// The literals that stand for an entry: a short one between blanks, else its telling word, as composed and as decomposed.
 fn tellings(entry: &str, classes: ClassSet) -> Vec<(Vec<u8>, Entry)> {
     let parts = |before: &str, after: &str| Entry {
+        nearest: (
+            nearest(before.bytes().rev()),
+            nearest(after.bytes()),
+        ),
         before: before.to_owned(),
         after: after.to_owned(),
         classes,
@@ -155,7 +161,7 @@ fn tellings(entry: &str, classes: ClassSet) -> Vec<(Vec<u8>, Entry)> {
     }
     let word = telling_word(entry);
     let telling = entry.get(word.clone()).unwrap_or_default();
-    if telling.len() < TELLING_LENGTH && telling != entry || COMMON_WORDS.contains(&telling) {
+    if telling.len() < TELLING_LENGTH && telling != entry || EVERYWHERE.contains(&telling) {
         return over_line_ends(entry)
             .map(|literal| (literal, parts("", "")))
             .collect();
@@ -175,7 +181,12 @@ fn tellings(entry: &str, classes: ClassSet) -> Vec<(Vec<u8>, Entry)> {
         .collect()
 }
 
-/// A phrase of common words, as written and with a line's end in place of one of its blanks.
+/// Words that stand in every line: a phrase of such words is looked for as a whole.
+const EVERYWHERE: [&str; 14] = [
+    "your", "you're", "this", "that", "with", "from", "have", "been", "will", "into", "here", "when", "where", "about",
+];
+
+/// A phrase of such words, as written and with a line's end in place of one of its blanks.
 fn over_line_ends(entry: &str) -> impl Iterator<Item = Vec<u8>> {
     let gaps = ["\n", "\n  ", "\n    "];
     let broken = entry.match_indices(' ').flat_map(move |(at, _)| {
@@ -309,13 +320,28 @@ fn mark_hits(text: &[u8], hits: &[Hit], marks: &mut Marks) {
         if trigger.entries.is_empty() {
             marks.mark(hit.at.clone(), Mark::Weigh);
         } else if is_word(text, &hit.at) {
+            let (before, after) = (text.get(..hit.at.start), text.get(hit.at.end..));
+            let before = nearest(before.unwrap_or_default().iter().rev().copied());
+            let after = nearest(after.unwrap_or_default().iter().copied());
             for entry in &trigger.entries {
+                let agrees = |wanted: Option<u8>, there: Option<u8>| wanted.is_none() || wanted == there;
+                if !agrees(entry.nearest.0, before) || !agrees(entry.nearest.1, after) {
+                    continue;
+                }
                 if let Some(at) = entry.around(text, &hit.at) {
                     mark_if_met(text, &at, near::unless_noun(text, &at, entry.classes), marks);
                 }
             }
         }
     }
+}
+
+/// The letter or digit after at least one blank, folded, if that is what comes next.
+fn nearest(bytes: impl Iterator<Item = u8>) -> Option<u8> {
+    let mut bytes = bytes.peekable();
+    bytes.next_if(u8::is_ascii_whitespace)?;
+    let next = bytes.find(|byte| !byte.is_ascii_whitespace())?;
+    next.is_ascii_alphanumeric().then_some(next | 0x20)
 }
 
 impl Entry {

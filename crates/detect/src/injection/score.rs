@@ -12,6 +12,7 @@ use aho_corasick::AhoCorasick;
 
 use super::class::{Class, ClassSet};
 use super::context::{InjectionContext, Surface};
+use super::lexicon::starts_word;
 use super::pattern::{Held, PATTERNS};
 use super::token::{Token, tokens};
 use crate::decode::{Encoding, rot13};
@@ -140,7 +141,8 @@ static TWISTED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 
 fn other_readings(text: &str) -> Vec<String> {
     let (mut rotated, mut reversed) = (false, false);
-    for found in TWISTED.iter().flat_map(|finder| finder.find_iter(text)) {
+    let found = TWISTED.iter().flat_map(|finder| finder.find_iter(text));
+    for found in found.filter(|found| starts_word(text.as_bytes(), found.start())) {
         rotated |= found.pattern().as_usize() % 2 == 0;
         reversed |= found.pattern().as_usize() % 2 == 1;
     }
