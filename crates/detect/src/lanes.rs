@@ -17,7 +17,8 @@ pub(crate) struct Lanes(u8x64);
 impl Lanes {
     #[inline(always)]
     pub(crate) fn of(bytes: &[u8; WIDTH]) -> Self {
-        Self(u8x64::new(*bytes))
+        // Reading the array by value would go byte by byte.
+        Self(bytemuck::pod_read_unaligned(bytes))
     }
 
     /// The chunk that starts at a place, with `past` for what lies past the end of the text.
@@ -26,6 +27,29 @@ impl Lanes {
         match text.get(at..).and_then(<[u8]>::first_chunk) {
             Some(chunk) => Self::of(chunk),
             None => Self::of(&padded(text.get(at..).unwrap_or_default(), past)),
+        }
+    }
+
+    /// Asks something of the chunk that starts at a place, with `past` for what lies past the end of the text. The last
+    /// chunk is asked elsewhere, lest every chunk be put together byte by byte like it.
+    #[inline(always)]
+    pub(crate) fn ask<T>(text: &[u8], at: usize, past: u8, question: impl Fn(Self) -> T) -> T {
+        match text.get(at..).and_then(<[u8]>::first_chunk) {
+            Some(chunk) => question(Self::of(chunk)),
+            None => ask_last(text.get(at..).unwrap_or_default(), past, question),
+        }
+    }
+
+    /// The same of a chunk and the one that starts a byte later.
+    #[inline(always)]
+    pub(crate) fn ask_both<T>(text: &[u8], at: usize, past: u8, question: impl Fn(Self, Self) -> T) -> T {
+        let rest = text.get(at..).unwrap_or_default();
+        let later = rest.get(1..).and_then(<[u8]>::first_chunk);
+        match (rest.first_chunk(), later) {
+            (Some(chunk), Some(later)) => question(Self::of(chunk), Self::of(later)),
+            _ => ask_last(rest, past, |chunk| {
+                question(chunk, Self::of(&padded(rest.get(1..).unwrap_or_default(), past)))
+            }),
         }
     }
 
@@ -109,6 +133,13 @@ pub(crate) fn set_bits(mut bits: u64) -> impl Iterator<Item = usize> {
     })
 }
 
+#[cold]
+#[inline(never)]
+fn ask_last<T>(rest: &[u8], past: u8, question: impl Fn(Lanes) -> T) -> T {
+    question(Lanes::of(&padded(rest, past)))
+}
+
+#[inline(never)]
 fn padded(rest: &[u8], past: u8) -> [u8; WIDTH] {
     let mut bytes = [past; WIDTH];
     for (slot, byte) in bytes.iter_mut().zip(rest) {

@@ -69,7 +69,8 @@ impl ContextWords {
 
     /// Whether one of the words stands at the start of the bytes.
     fn starts(&self, rest: &[u8]) -> bool {
-        rest.first().is_some_and(|&first| self.initials & initial(first) != 0)
+        rest.first()
+            .is_some_and(|&first| self.initials & initial(first) != 0)
             && self.words.iter().any(|word| starts_with(rest, word.as_bytes()))
     }
 }
@@ -94,9 +95,12 @@ mod tests {
     fn plainly(words: &[&str], text: &[u8], range: Range<usize>) -> bool {
         range.clone().any(|at| {
             let before = at.checked_sub(1).map_or(b' ', |before| text[before]);
-            let starts = !before.is_ascii_alphabetic()
-                || before.is_ascii_lowercase() && text[at].is_ascii_uppercase();
-            starts && words.iter().any(|word| starts_with(&text[at..range.end], word.as_bytes()))
+            let starts =
+                !before.is_ascii_alphabetic() || before.is_ascii_lowercase() && text[at].is_ascii_uppercase();
+            starts
+                && words
+                    .iter()
+                    .any(|word| starts_with(&text[at..range.end], word.as_bytes()))
         })
     }
 

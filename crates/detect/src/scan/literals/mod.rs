@@ -52,7 +52,10 @@ impl LiteralSet {
             {
                 let number = literals.len();
                 match starts::anchor(literal) {
-                    Some(offset) => at_starts.push(Entry::new(number, &literal.bytes, offset)),
+                    Some(offset) => at_starts.push(Entry {
+                        is_whole: offset == 0 && is_short_word(literal),
+                        ..Entry::new(number, &literal.bytes, offset)
+                    }),
                     None => inside.push(number),
                 }
                 literals.push(Registered {
@@ -91,7 +94,7 @@ impl LiteralSet {
         let Some(literal) = self.literals.get(entry.literal) else {
             return;
         };
-        if literal.stands_at(text, start) {
+        if entry.is_whole || literal.stands_at(text, start) {
             hits.push(LiteralHit {
                 family: literal.family,
                 tag: literal.tag,
@@ -113,6 +116,12 @@ impl Registered {
     }
 }
 
+/// Whether folded bytes say everything about a literal: letters in any case, no more than are folded at once.
+fn is_short_word(literal: &Literal) -> bool {
+    let letters = literal.bytes.iter().all(u8::is_ascii_alphabetic);
+    letters && literal.bytes.len() <= 8 && literal.case == Case::Ignore
+}
+
 /// A literal by some bytes of it.
 struct Entry {
     /// Up to eight bytes from the offset on, folded, and which of them there are.
@@ -120,17 +129,22 @@ struct Entry {
     mask: u64,
     offset: usize,
     literal: usize,
+    /// Whether nothing is left to compare where the bytes agree.
+    is_whole: bool,
 }
 
 impl Entry {
     fn new(literal: usize, bytes: &[u8], offset: usize) -> Self {
         let rest = bytes.get(offset..).unwrap_or_default();
-        let mask = u64::MAX.checked_shr(64 - 8 * rest.len().min(8) as u32).unwrap_or(0);
+        let mask = u64::MAX
+            .checked_shr(64 - 8 * rest.len().min(8) as u32)
+            .unwrap_or(0);
         Self {
             head: folded(rest, 0) & mask,
             mask,
             offset,
             literal,
+            is_whole: false,
         }
     }
 
@@ -152,6 +166,7 @@ fn folded(text: &[u8], at: usize) -> u64 {
 }
 
 #[cold]
+#[inline(never)]
 fn padded(rest: &[u8]) -> [u8; 8] {
     let mut bytes = [0; 8];
     for (slot, byte) in bytes.iter_mut().zip(rest) {
@@ -163,7 +178,11 @@ fn padded(rest: &[u8]) -> [u8; 8] {
 /// Which bits stand for the bytes of a chunk that lie before the end of a block.
 #[inline(always)]
 const fn before_end(at: usize, end: usize) -> u64 {
-    if end - at < 64 { (1 << (end - at)) - 1 } else { u64::MAX }
+    if end - at < 64 {
+        (1 << (end - at)) - 1
+    } else {
+        u64::MAX
+    }
 }
 
 #[cfg(test)]

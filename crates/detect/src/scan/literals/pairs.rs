@@ -27,7 +27,11 @@ pub(super) struct Pairs {
 
 impl Pairs {
     pub(super) fn new(literals: Vec<(usize, &[u8])>) -> Self {
-        let mark_of = |bytes: &[u8]| bytes.iter().position(|byte| TELLING_MARKS.contains(&(byte | 0x20)));
+        let mark_of = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .position(|byte| TELLING_MARKS.contains(&(byte | 0x20)))
+        };
         let (telling, mut others): (Vec<_>, Vec<_>) = literals
             .into_iter()
             .partition(|(_, bytes)| mark_of(bytes).is_some());
@@ -45,7 +49,11 @@ impl Pairs {
         Self {
             pairs,
             marks: marks
-                .filter(|mark| telling.iter().any(|(_, bytes)| bytes.iter().any(|byte| byte | 0x20 == *mark)))
+                .filter(|mark| {
+                    telling
+                        .iter()
+                        .any(|(_, bytes)| bytes.iter().any(|byte| byte | 0x20 == *mark))
+                })
                 .collect(),
             marked: telling
                 .into_iter()
@@ -74,16 +82,17 @@ impl Pairs {
     /// Where in the chunk at a place some pair stands.
     #[inline(always)]
     fn places(&self, text: &[u8], at: usize) -> u64 {
-        let first = Lanes::at(text, at, 0).folded();
-        let second = Lanes::at(text, at + 1, 0).folded();
-        let mut any = Those::NONE;
-        for &[a, b] in &self.pairs {
-            any = any | first.are(a) & second.are(b);
-        }
-        for &mark in &self.marks {
-            any = any | first.are(mark);
-        }
-        any.bits()
+        Lanes::ask_both(text, at, 0, |first, second| {
+            let (first, second) = (first.folded(), second.folded());
+            let mut any = Those::NONE;
+            for &[a, b] in &self.pairs {
+                any = any | first.are(a) & second.are(b);
+            }
+            for &mark in &self.marks {
+                any = any | first.are(mark);
+            }
+            any.bits()
+        })
     }
 
     #[inline(always)]
@@ -109,7 +118,9 @@ impl Pairs {
 fn best_pair(literals: &[(usize, &[u8])]) -> Option<[u8; 2]> {
     let pairs = literals.iter().flat_map(|(_, bytes)| pairs_of(bytes));
     pairs.min_by_key(|pair| {
-        let having = literals.iter().filter(|(_, bytes)| pairs_of(bytes).any(|known| known == *pair));
+        let having = literals
+            .iter()
+            .filter(|(_, bytes)| pairs_of(bytes).any(|known| known == *pair));
         (std::cmp::Reverse(having.count()), commonness::of_pair(*pair))
     })
 }
@@ -125,7 +136,9 @@ fn listed(chosen: Vec<(usize, Entry)>) -> (Box<[u8; TABLE]>, Vec<Vec<Entry>>) {
     let mut lists = Box::new([0; TABLE]);
     let mut entries: Vec<Vec<Entry>> = vec![Vec::new()];
     for (place, entry) in chosen {
-        let Some(list) = lists.get_mut(place) else { continue };
+        let Some(list) = lists.get_mut(place) else {
+            continue;
+        };
         if *list == 0 {
             match u8::try_from(entries.len()) {
                 Ok(number) => {

@@ -49,8 +49,12 @@ pub(super) fn anchor(literal: &Literal) -> Option<usize> {
         .or_else(|| (first.is_ascii_digit() && counts_at_start).then_some(0))
 }
 
+/// How many bytes say of a long literal that it may start.
+const MANY: u64 = 0xffff_ffff_ffff;
+
 /// The literals by their first bytes.
 pub(super) struct Starts {
+    /// By four bytes for literals of up to five, and by six for longer ones.
     filter: Box<[u32; FILTER_WORDS]>,
     /// Entries of four bytes or more, and shorter ones.
     long: Table,
@@ -74,11 +78,14 @@ impl Starts {
             short: Table::new(Vec::new(), FACTOR),
         };
         for entry in &entries {
-            let gram = gram(entry.head);
-            if gram_is_whole(entry) {
-                starts.set(gram);
+            if entry.mask & MANY == MANY {
+                starts.set(number_of_many(entry.head));
+            } else if gram_is_whole(entry) {
+                starts.set(number(gram(entry.head)));
             } else {
-                (0..=u32::from(u8::MAX)).for_each(|fourth| starts.set(gram | fourth << 24));
+                // Every fourth byte, as the text's are read: folded.
+                let fourths = (0..=u32::from(u8::MAX)).filter(|fourth| fourth & 0x20 != 0);
+                fourths.for_each(|fourth| starts.set(number(gram(entry.head) | fourth << 24)));
             }
         }
         let (long, short) = entries.into_iter().partition(gram_is_whole);
@@ -92,15 +99,15 @@ impl Starts {
     #[inline(always)]
     pub(super) fn find(&self, text: &[u8], block: Range<usize>, mut found: impl FnMut(usize, &Entry)) {
         let mut before = Signs::before(text, block.start);
-        let mut next = Signs::of(Lanes::at(text, block.start, 0));
+        let mut next = Lanes::ask(text, block.start, 0, Signs::of);
         for at in block.clone().step_by(WIDTH) {
             let here = next;
-            next = Signs::of(Lanes::at(text, at + WIDTH, 0));
+            next = Lanes::ask(text, at + WIDTH, 0, Signs::of);
             let starts = here.starts(&before, &next) & before_end(at, block.end);
             before = here;
             for offset in set_bits(starts) {
                 let bytes = folded(text, at + offset);
-                if self.may_start(gram(bytes)) {
+                if self.may_start(bytes) {
                     let entries = self.long.entries(bytes).iter().chain(self.short.entries(bytes));
                     for entry in entries.filter(|entry| entry.agrees(bytes)) {
                         found(at + offset, entry);
@@ -110,17 +117,24 @@ impl Starts {
         }
     }
 
-    #[expect(clippy::indexing_slicing, reason = "a number below 2^FILTER_BITS has its word")]
-    fn set(&mut self, gram: u32) {
-        let number = number(gram);
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a number below 2^FILTER_BITS has its word"
+    )]
+    fn set(&mut self, number: u32) {
         self.filter[number as usize >> 5] |= 1 << (number & 31);
     }
 
     #[inline(always)]
-    #[expect(clippy::indexing_slicing, reason = "a number below 2^FILTER_BITS has its word")]
-    fn may_start(&self, gram: u32) -> bool {
-        let number = number(gram);
-        self.filter[number as usize >> 5] >> (number & 31) & 1 != 0
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a number below 2^FILTER_BITS has its word"
+    )]
+    fn may_start(&self, bytes: u64) -> bool {
+        let (few, many) = (number(gram(bytes)), number_of_many(bytes));
+        let few = self.filter[few as usize >> 5] >> (few & 31);
+        let many = self.filter[many as usize >> 5] >> (many & 31);
+        (few | many) & 1 != 0
     }
 }
 
@@ -174,6 +188,13 @@ const fn number(gram: u32) -> u32 {
     gram.wrapping_mul(FACTOR) >> (32 - FILTER_BITS)
 }
 
+/// Which bit of the filter stands for six bytes.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "FILTER_BITS are left")]
+const fn number_of_many(bytes: u64) -> u32 {
+    ((bytes << 16).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - FILTER_BITS)) as u32
+}
+
 /// What the bytes of a chunk are, one bit for each.
 #[derive(Clone, Copy)]
 struct Signs {
@@ -205,7 +226,7 @@ impl Signs {
     /// The signs of the chunk that ends at a place; before the start of the text stands nothing.
     fn before(text: &[u8], at: usize) -> Self {
         let missing = u32::try_from(WIDTH.saturating_sub(at)).unwrap_or(0);
-        let signs = Self::of(Lanes::at(text, at.saturating_sub(WIDTH), 0));
+        let signs = Lanes::ask(text, at.saturating_sub(WIDTH), 0, Self::of);
         let moved = |bits: u64| bits.checked_shl(missing).unwrap_or(0);
         Self {
             letters: moved(signs.letters),
@@ -263,7 +284,8 @@ pub(super) fn starts_word(text: &[u8], at: usize) -> bool {
     let (here, before) = (byte(Some(at)), byte(at.checked_sub(1)));
     let escaped = byte(at.checked_sub(2)) == b'\\' || byte(at.checked_sub(3)) == b'%';
     let letter = |byte: &&u8| byte.is_ascii_alphabetic();
-    let run = text[..at].iter().rev().take_while(letter).count() + text[at..].iter().take_while(letter).count();
+    let run =
+        text[..at].iter().rev().take_while(letter).count() + text[at..].iter().take_while(letter).count();
     here >= 0xc0
         || here.is_ascii_alphanumeric() && (!before.is_ascii_alphanumeric() || escaped)
         || here.is_ascii_alphabetic() && (before.is_ascii_digit() || run >= GLUED)
