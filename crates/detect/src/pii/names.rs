@@ -211,6 +211,7 @@ fn place_in_sieve(word: &[u8]) -> (usize, u64) {
 }
 
 /// Which bytes a name is written with.
+#[expect(clippy::indexing_slicing, reason = "the loop ends where the table does")]
 const PART_OF_NAME: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;

@@ -190,7 +190,6 @@ const fn number(gram: u32) -> u32 {
 
 /// Which bit of the filter stands for six bytes.
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "FILTER_BITS are left")]
 const fn number_of_many(bytes: u64) -> u32 {
     ((bytes << 16).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - FILTER_BITS)) as u32
 }
