@@ -27,6 +27,16 @@ pub enum Case {
     Ignore,
 }
 
+/// Where a literal counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stands {
+    /// Wherever its bytes are.
+    Anywhere,
+    /// Where a word starts: a letter or digit after something else, a letter after a digit, a hump of camelCase, or what
+    /// follows an escape. Elsewhere it may be reported all the same.
+    AtWordStart,
+}
+
 /// Bytes that must be present for some rule of a family to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Literal {
@@ -34,6 +44,8 @@ pub struct Literal {
     pub bytes: Vec<u8>,
     /// Whether ASCII case matters.
     pub case: Case,
+    /// Where it counts: a literal at the start of a word costs next to nothing to look for.
+    pub stands: Stands,
     /// The family's own number for what to check; given back in [`Hit::tag`].
     pub tag: u32,
 }
@@ -45,6 +57,7 @@ impl Literal {
         Self {
             bytes: bytes.into(),
             case: Case::Exact,
+            stands: Stands::Anywhere,
             tag,
         }
     }
@@ -55,7 +68,17 @@ impl Literal {
         Self {
             bytes: bytes.into(),
             case: Case::Ignore,
+            stands: Stands::Anywhere,
             tag,
+        }
+    }
+
+    /// The same literal, where a word starts.
+    #[must_use]
+    pub fn at_word_start(self) -> Self {
+        Self {
+            stands: Stands::AtWordStart,
+            ..self
         }
     }
 }

@@ -11,6 +11,7 @@ mod finding;
 pub mod injection;
 mod internal;
 mod json;
+mod lanes;
 pub mod normalize;
 mod pii;
 pub mod redact;

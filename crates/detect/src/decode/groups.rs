@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{Encoding, readable};
+use crate::lanes::{Lanes, WIDTH};
 
 /// The fewest groups in a row that are tried.
 const MIN_GROUPS: usize = 8;
@@ -13,25 +14,20 @@ const MAX_GROUPS: usize = 64 * 1024;
 /// Digits in a binary group.
 const BIT_DIGITS: usize = 8;
 
-/// Bytes that the test for any groups looks at together.
-const CHUNK: usize = 64;
+/// The most bytes from one pair of hexadecimal digits to the next: the pair, a gap, and `0x`.
+const PAIR_STEP: u32 = 8;
 
 /// The parts of a text that may hold enough groups to be worth a search, as ranges that do not touch. Arithmetic on whole
 /// chunks, so that ordinary text costs next to nothing; each chunk that [`MIN_GROUPS`] groups in a row touch shows them,
 /// save for the first and the last.
 fn promising(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
-    let (chunks, rest) = bytes.as_chunks::<CHUNK>();
-    let mut last = [b'a'; CHUNK];
-    for (slot, byte) in last.iter_mut().zip(rest) {
-        *slot = *byte;
-    }
-    for (number, chunk) in chunks.iter().chain([&last]).enumerate() {
-        if !shows_groups(chunk) {
+    for at in (0..bytes.len()).step_by(WIDTH) {
+        if !shows_groups(Lanes::at(bytes, at, b'a')) {
             continue;
         }
-        let start = (number * CHUNK).saturating_sub(CHUNK);
-        let end = bytes.len().min((number + 2) * CHUNK);
+        let start = at.saturating_sub(WIDTH);
+        let end = bytes.len().min(at + 2 * WIDTH);
         match parts.last_mut() {
             Some(last) if last.end >= start => last.end = end,
             _ => parts.push(start..end),
@@ -40,29 +36,36 @@ fn promising(bytes: &[u8]) -> Vec<Range<usize>> {
     parts
 }
 
-#[expect(
-    clippy::indexing_slicing,
-    reason = "the loop's end keeps every index inside arrays of fixed length"
-)]
-fn shows_groups(chunk: &[u8; CHUNK]) -> bool {
-    let (mut bits, mut pairs, mut signs, mut gaps) = (0_u8, 0_u8, 0_u8, 0_u8);
-    for &byte in chunk {
-        bits += u8::from(byte & 0xfe == b'0');
-        signs += u8::from((byte == b'.') | (byte == b'-'));
-        gaps += u8::from((byte == b' ') | (byte == b'/') | (byte == b'\n'));
-    }
-    let (mut hex, mut joins) = ([0_u8; CHUNK], [0_u8; CHUNK]);
-    for (at, &byte) in chunk.iter().enumerate() {
-        let digit = byte.wrapping_sub(b'0') < 10;
-        let lower = (byte | 0x20).wrapping_sub(b'a');
-        hex[at] = u8::from(digit | (lower < 6));
-        joins[at] = u8::from(digit | (lower < 26));
-    }
-    for at in 0..CHUNK - 3 {
-        let before = joins[at] & u8::from(chunk[at] != b'x');
-        pairs += hex[at + 1] & hex[at + 2] & !(before | joins[at + 3]);
-    }
-    bits >= 24 || pairs >= 3 || (signs >= 6 && gaps >= 3 && signs + gaps >= 12)
+#[inline(always)]
+fn shows_groups(chunk: Lanes) -> bool {
+    let digits = chunk.digits();
+    let signs = (chunk.are(b'.') | chunk.are(b'-')).bits();
+    let hex = (digits | chunk.folded().between(b'a', b'f')).bits();
+    let joins = (digits | chunk.letters()).bits();
+    // Two digits, no letter or digit around them; the `x` of `0x` may stand before.
+    let alone = !(joins & !chunk.are(b'x').bits() | joins >> 3);
+    let pairs = hex >> 1 & hex >> 2 & alone & (u64::MAX >> 3);
+    let bits = digits.bits() != 0 && chunk.between(b'0', b'1').bits().count_ones() >= 24;
+    bits || has_three(pairs) && has_row(pairs) || signs != 0 && shows_morse(chunk, signs)
+}
+
+/// Whether three bits or more are set.
+const fn has_three(bits: u64) -> bool {
+    let two_fewer = bits & bits.wrapping_sub(1);
+    two_fewer & two_fewer.wrapping_sub(1) != 0
+}
+
+/// Whether three pairs follow each other, each within a step of the one before.
+fn has_row(pairs: u64) -> bool {
+    let followed = |by: u64| (3..=PAIR_STEP).fold(0, |near, step| near | by >> step);
+    let two = pairs & followed(pairs);
+    pairs & followed(two) != 0
+}
+
+fn shows_morse(chunk: Lanes, signs: u64) -> bool {
+    let gaps = (chunk.are(b' ') | chunk.are(b'/') | chunk.are(b'\n')).bits();
+    let (signs, gaps) = (signs.count_ones(), gaps.count_ones());
+    signs >= 6 && gaps >= 3 && signs + gaps >= 12
 }
 
 /// Decoded stretches in order of their place.

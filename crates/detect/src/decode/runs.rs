@@ -33,7 +33,9 @@ pub(super) fn stretches(bytes: &[u8]) -> impl Iterator<Item = (Range<usize>, Enc
     std::iter::from_fn(move || {
         while let Some(run) = next_run(bytes, at) {
             at = run.end;
-            for span in [over_wrapped_lines(bytes, run.clone()), run] {
+            let wrapped = over_wrapped_lines(bytes, run.clone());
+            let alone = (wrapped != run).then_some(run);
+            for span in std::iter::once(wrapped).chain(alone) {
                 if let Some((encoding, text)) = bytes.get(span.clone()).and_then(decode_run) {
                     at = span.end;
                     return Some((span, encoding, text));

@@ -150,7 +150,8 @@ proptest! {
         words in "[a-z]{2,9}( [a-z]{2,9}){2,8}",
         after in "[a-z ,.]{0,200}",
     ) {
-        for encoded in [hex(&words, " "), hex(&words, ", "), bits(&words)] {
+        let spelled = [" ", ", ", ":", ",   ", ", 0x", "-  -0x"].map(|gap| hex(&words, gap));
+        for encoded in spelled.into_iter().chain([bits(&words)]) {
             let text = format!("{before}; {encoded}; {after}");
             let plain: Vec<_> = groups::all_stretches(text.as_bytes()).collect();
             prop_assert_eq!(groups::stretches(text.as_bytes()).collect::<Vec<_>>(), plain);

@@ -2,9 +2,9 @@
 //!
 //! A block can only score if one of the anchored patterns holds in it. Each anchored pattern names its rarest words,
 //! and for a phrase its most telling word, which are the triggers that the shared pass looks for. Where one stands, the
-//! rest of the phrase must stand around it, over any blanks, and every other step of the pattern must be able to stand
-//! around that; a look at the words there decides (see `near`). Addresses are found by their `@`. Blocks that do not read as
-//! they stand (see `shape`) are always weighed, and so are blocks that name a tool of the session.
+//! rest of the phrase must stand around it, over any blanks. A block with a trigger, or with an address, has its words
+//! looked up once, and they say how many points it may have at most (see `near`). Blocks that do not read as they stand (see
+//! `shape`) are always weighed, and so are blocks that name a tool of the session.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,31 +13,22 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::blocks::blocks;
-use super::class::{Class, ClassSet};
+use super::class::ClassSet;
 use super::context::InjectionContext;
 use super::entity::MAX_SHAPE;
 use super::lexicon::{LEXICON, is_word};
-use super::near::{self, Outline, Word};
-use super::pattern::{PATTERNS, Pattern};
-use super::score::{TWISTED_KEYS, least_points};
+use super::marks::{Mark, Marks};
+use super::near;
+use super::pattern::PATTERNS;
+use super::score::{MIN_TOOL_NAME, TWISTED_KEYS, least_points};
 use super::shape;
-use super::token::tokens;
+use super::words::unless_noun;
 use crate::candidates::{Hit, Literal, MIN_LITERAL};
 use crate::decode::rot13;
-use crate::normalize::{normalize, split_beginnings};
-
-/// How far around a trigger its pattern can reach, as written.
-const REACH: usize = 320;
-
-/// How far the search for a word's end goes.
-const WORD: usize = 64;
+use crate::normalize::split_beginnings;
 
 /// The shortest word that tells a phrase.
 const TELLING_LENGTH: usize = 4;
-
-/// The shortest tool name that counts: shorter ones are ordinary words.
-const MIN_TOOL_NAME: usize = 5;
 
 /// What to look for in the shared pass. Tags are this family's own.
 #[must_use]
@@ -45,36 +36,45 @@ pub fn triggers() -> Vec<Literal> {
     GATE.triggers
         .iter()
         .zip(0..)
-        .map(|(trigger, tag)| Literal::any_case(trigger.bytes.clone(), tag))
+        .map(|(trigger, tag)| Literal::any_case(trigger.bytes.clone(), tag).at_word_start())
         .collect()
 }
 
-/// The blocks to weigh, in order: those that may reach the score, and those that do not read as they stand.
-pub(super) fn select(
-    text: &[u8],
-    hits: &[Hit],
-    context: &InjectionContext<'_>,
-    score: f32,
-) -> Vec<Range<usize>> {
+/// A block to weigh, and the most points that it may have as it stands.
+pub(super) struct Selected {
+    pub(super) block: Range<usize>,
+    pub(super) most: f32,
+}
+
+/// The blocks to weigh: those that may reach the score, and those that do not read as they stand.
+pub(super) fn select(text: &[u8], hits: &[Hit], context: &InjectionContext<'_>, score: f32) -> Vec<Selected> {
     let mut marks = Marks::of(text);
     shape::for_each(text, |chunk| marks.mark(chunk, Mark::Weigh));
     mark_images(text, &mut marks);
     mark_tools(text, context, &mut marks);
     mark_hits(text, hits, &mut marks);
     mark_addresses(text, &mut marks);
-    let least = least_points(score, context, MIN_TOOL_NAME);
-    marks.selected(|block, words| {
-        text.get(block.clone()).is_some_and(near::is_foreign)
-            || near::most_points(text, block, words).is_some_and(|most| most >= least)
-    })
+    let least = least_points(score, context);
+    let mut words = Vec::new();
+    let marked = marks.marked().filter_map(|(block, mark)| {
+        let most = match mark {
+            Mark::Nothing => return None,
+            Mark::Estimate if !text.get(block.clone()).is_some_and(near::is_foreign) => {
+                near::most_points(text, block.clone(), &mut words)?
+            }
+            Mark::Estimate | Mark::Weigh => f32::INFINITY,
+        };
+        (most >= least).then_some(Selected { block, most })
+    });
+    marked.collect()
 }
 
 static GATE: LazyLock<Gate> = LazyLock::new(Gate::build);
 
 struct Gate {
     triggers: Vec<Trigger>,
-    /// For each class the patterns that it anchors; none when the class never triggers.
-    anchored: Vec<Anchored>,
+    /// The classes that anchor patterns.
+    anchors: ClassSet,
 }
 
 struct Trigger {
@@ -87,41 +87,19 @@ struct Trigger {
 struct Entry {
     before: String,
     after: String,
+    /// The nearest letters of the two, in any case; nothing when there is none or another mark stands between.
+    nearest: (Option<u8>, Option<u8>),
     /// The classes among the entry's own that trigger.
     classes: ClassSet,
 }
 
-/// The patterns that a class anchors.
-#[derive(Clone, Default)]
-struct Anchored {
-    patterns: Vec<Outline>,
-    /// How far they reach before and after the anchor.
-    before: usize,
-    after: usize,
-}
-
-impl Anchored {
-    fn push(&mut self, pattern: Outline) {
-        let (before, after) = pattern.reach();
-        self.before = self.before.max(before).min(REACH);
-        self.after = self.after.max(after).min(REACH);
-        self.patterns.push(pattern);
-    }
-}
-
 impl Gate {
     fn build() -> Self {
-        let mut anchored = vec![Anchored::default(); Class::COUNT];
-        let mut anchors = ClassSet::default();
-        let outlines = PATTERNS.iter().filter_map(Outline::of);
-        for outline in outlines.filter(|outline| outline.centre.anchor) {
-            anchors |= outline.centre.classes;
-            for class in outline.centre.classes.numbers() {
-                if let Some(patterns) = anchored.get_mut(class) {
-                    patterns.push(outline.clone());
-                }
-            }
-        }
+        let anchors = PATTERNS
+            .iter()
+            .flat_map(|pattern| &pattern.steps)
+            .filter(|step| step.anchor)
+            .fold(ClassSet::default(), |all, step| all | step.classes);
         let mut by_word: BTreeMap<Vec<u8>, Vec<Entry>> = BTreeMap::new();
         for (entry, classes) in LEXICON.entries() {
             let classes = classes & anchors;
@@ -136,13 +114,19 @@ impl Gate {
         let triggers = triggers
             .map(|(bytes, entries)| Trigger { bytes, entries })
             .collect();
-        Self { triggers, anchored }
+        Self { triggers, anchors }
+    }
+
+    /// Whether a word of these classes anchors some pattern.
+    fn anchors(&self, classes: ClassSet) -> bool {
+        classes.meets(self.anchors)
     }
 }
 
 /// The literals that stand for an entry: a short one between blanks, else its telling word, as composed and as decomposed.
 fn tellings(entry: &str, classes: ClassSet) -> Vec<(Vec<u8>, Entry)> {
     let parts = |before: &str, after: &str| Entry {
+        nearest: (nearest(before.bytes().rev()), nearest(after.bytes())),
         before: before.to_owned(),
         after: after.to_owned(),
         classes,
@@ -155,7 +139,7 @@ fn tellings(entry: &str, classes: ClassSet) -> Vec<(Vec<u8>, Entry)> {
     }
     let word = telling_word(entry);
     let telling = entry.get(word.clone()).unwrap_or_default();
-    if telling.len() < TELLING_LENGTH && telling != entry || COMMON_WORDS.contains(&telling) {
+    if telling.len() < TELLING_LENGTH && telling != entry || EVERYWHERE.contains(&telling) {
         return over_line_ends(entry)
             .map(|literal| (literal, parts("", "")))
             .collect();
@@ -175,7 +159,13 @@ fn tellings(entry: &str, classes: ClassSet) -> Vec<(Vec<u8>, Entry)> {
         .collect()
 }
 
-/// A phrase of common words, as written and with a line's end in place of one of its blanks.
+/// Words that stand in every line: a phrase of such words is looked for as a whole.
+const EVERYWHERE: [&str; 14] = [
+    "your", "you're", "this", "that", "with", "from", "have", "been", "will", "into", "here", "when",
+    "where", "about",
+];
+
+/// A phrase of such words, as written and with a line's end in place of one of its blanks.
 fn over_line_ends(entry: &str) -> impl Iterator<Item = Vec<u8>> {
     let gaps = ["\n", "\n  ", "\n    "];
     let broken = entry.match_indices(' ').flat_map(move |(at, _)| {
@@ -208,89 +198,18 @@ fn telling_word(entry: &str) -> Range<usize> {
 }
 
 /// Words that tell little about the phrase they are part of.
-const COMMON_WORDS: [&str; 82] = [
-    "the",
-    "and",
-    "not",
-    "you",
-    "your",
-    "you're",
-    "this",
-    "that",
-    "with",
-    "from",
-    "for",
-    "are",
-    "was",
-    "have",
-    "has",
-    "been",
-    "will",
-    "without",
-    "should",
-    "must",
-    "any",
-    "all",
-    "system",
-    "user",
-    "text",
-    "message",
-    "output",
-    "file",
-    "code",
-    "following",
-    "before",
-    "using",
-    "tool",
-    "model",
-    "language",
-    "content",
-    "return",
-    "value",
-    "other",
-    "into",
-    "name",
-    "here",
-    "when",
-    "test",
-    "build",
-    "change",
-    "license",
-    "need",
-    "number",
-    "current",
-    "state",
-    "part",
-    "string",
-    "help",
-    "update",
-    "like",
-    "where",
-    "note",
-    "key",
-    "url",
-    "end",
-    "let",
-    "can",
-    "use",
-    "now",
-    "over",
-    "response",
-    "first",
-    "command",
-    "user's",
-    "users",
-    "word",
-    "about",
-    "pass",
-    "server",
-    "information",
-    "changed",
-    "order",
-    "security",
-    "filter",
-    "named",
-    "void",
+#[rustfmt::skip]
+const COMMON_WORDS: [&str; 113] = [
+    "the", "and", "not", "you", "your", "you're", "this", "that", "with", "from", "for", "are", "was",
+    "have", "has", "been", "will", "without", "should", "must", "any", "all", "system", "user", "text",
+    "message", "output", "file", "code", "following", "before", "using", "tool", "model", "language",
+    "content", "return", "value", "other", "into", "name", "here", "when", "test", "build", "change",
+    "license", "need", "number", "current", "state", "part", "string", "help", "update", "like", "where",
+    "note", "key", "url", "end", "let", "can", "use", "now", "over", "response", "first", "command",
+    "user's", "users", "word", "about", "pass", "server", "information", "changed", "order", "security",
+    "filter", "named", "void", "which", "between", "measure", "history", "people", "because", "these",
+    "those", "their", "there", "would", "could", "what", "does", "they", "them", "were", "some", "more",
+    "only", "also", "just", "then", "than", "very", "while", "after", "such", "each", "most", "made",
 ];
 
 /// Beginnings of split words, and the key words rotated and reversed.
@@ -301,21 +220,51 @@ fn disguises() -> impl Iterator<Item = Vec<u8>> {
     split_beginnings().into_iter().chain(twisted)
 }
 
+/// Whether a hit of [`triggers`] may be part of a pattern: most are words that tell nothing by themselves.
+#[must_use]
+pub fn tells(text: &[u8], hit: &Hit) -> bool {
+    telling_place(text, hit).is_some()
+}
+
 fn mark_hits(text: &[u8], hits: &[Hit], marks: &mut Marks) {
     for hit in hits {
-        let Some(trigger) = GATE.triggers.get(hit.tag as usize) else {
-            continue;
-        };
-        if trigger.entries.is_empty() {
-            marks.mark(hit.at.clone(), Mark::Weigh);
-        } else if is_word(text, &hit.at) {
-            for entry in &trigger.entries {
-                if let Some(at) = entry.around(text, &hit.at) {
-                    mark_if_met(text, &at, near::unless_noun(text, &at, entry.classes), marks);
-                }
-            }
+        if let Some((place, mark)) = telling_place(text, hit) {
+            marks.mark(place, mark);
         }
     }
+}
+
+/// What a hit marks, and how; nothing when the phrase that it is the telling word of does not stand there.
+fn telling_place(text: &[u8], hit: &Hit) -> Option<(Range<usize>, Mark)> {
+    let trigger = GATE.triggers.get(hit.tag as usize)?;
+    if trigger.entries.is_empty() {
+        return Some((hit.at.clone(), Mark::Weigh));
+    }
+    if !is_word(text, &hit.at) {
+        return None;
+    }
+    let (before, after) = (text.get(..hit.at.start)?, text.get(hit.at.end..)?);
+    let before = nearest(before.iter().rev().copied());
+    let after = nearest(after.iter().copied());
+    let agrees = |wanted: Option<u8>, there: Option<u8>| wanted.is_none() || wanted == there;
+    let entries = trigger
+        .entries
+        .iter()
+        .filter(|entry| agrees(entry.nearest.0, before) && agrees(entry.nearest.1, after));
+    let standing = entries.filter_map(|entry| {
+        let at = entry.around(text, &hit.at)?;
+        GATE.anchors(unless_noun(text, &at, entry.classes)).then_some(at)
+    });
+    let whole = standing.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))?;
+    Some((whole, Mark::Estimate))
+}
+
+/// The letter or digit after at least one blank, folded, if that is what comes next.
+pub(super) fn nearest(bytes: impl Iterator<Item = u8>) -> Option<u8> {
+    let mut bytes = bytes.peekable();
+    bytes.next_if(u8::is_ascii_whitespace)?;
+    let next = bytes.find(|byte| !byte.is_ascii_whitespace())?;
+    next.is_ascii_alphanumeric().then_some(next | 0x20)
 }
 
 impl Entry {
@@ -368,7 +317,7 @@ fn mark_addresses(text: &[u8], marks: &mut Marks) {
         );
         if matches!(around, (Some(before), Some(after)) if !before.is_ascii_whitespace() && after.is_ascii_alphanumeric())
         {
-            mark_if_met(text, &(at..at + 1), Class::Address.into(), marks);
+            marks.mark(at..at + 1, Mark::Estimate);
         }
     }
 }
@@ -391,54 +340,6 @@ fn mark_images(text: &[u8], marks: &mut Marks) {
     }
 }
 
-/// Marks what lies around an anchor of the classes if one of its patterns may stand there.
-fn mark_if_met(text: &[u8], at: &Range<usize>, classes: ClassSet, marks: &mut Marks) {
-    let anchored = || classes.numbers().filter_map(|class| GATE.anchored.get(class));
-    let place = at.start.saturating_sub(REACH)..at.end.saturating_add(REACH);
-    if anchored().all(|anchored| anchored.patterns.is_empty()) || marks.all_marked(&place) {
-        return;
-    }
-    let wide = text.get(around(text, at, REACH)).unwrap_or_default();
-    if near::is_foreign(wide) {
-        if anything_holds(wide) {
-            marks.mark(place, Mark::Weigh);
-        }
-        return;
-    }
-    let before = anchored().map(|anchored| anchored.before).max().unwrap_or(0);
-    let after = anchored().map(|anchored| anchored.after).max().unwrap_or(0);
-    let window = at.start.saturating_sub(before)..at.end.saturating_add(after);
-    near::read_words(text, window, &mut marks.words);
-    let may_stand = anchored()
-        .flat_map(|anchored| &anchored.patterns)
-        .any(|pattern| pattern.may_stand_at(text, at, &marks.words));
-    if may_stand {
-        marks.mark(place, Mark::Estimate);
-    }
-}
-
-/// The bytes around a place, cut where characters and words end.
-fn around(text: &[u8], at: &Range<usize>, reach: usize) -> Range<usize> {
-    let is_cut = |&at: &usize| text.get(at).is_none_or(u8::is_ascii_whitespace);
-    let start = at.start.saturating_sub(reach);
-    let start = (start.saturating_sub(WORD)..=start)
-        .rev()
-        .find(is_cut)
-        .unwrap_or(start);
-    let end = (at.end + reach).min(text.len());
-    let end = (end..(end + WORD).min(text.len())).find(is_cut).unwrap_or(end);
-    start..end
-}
-
-/// Whether some anchored pattern holds in the window. The block it is part of can only score if one does.
-fn anything_holds(window: &[u8]) -> bool {
-    let plain = normalize(window);
-    let tokens = tokens(plain.text());
-    let held = PATTERNS.held(plain.text(), &tokens);
-    held.iter()
-        .any(|held| PATTERNS.get(held.pattern).is_some_and(Pattern::is_anchored))
-}
-
 fn mark_tools(text: &[u8], context: &InjectionContext<'_>, marks: &mut Marks) {
     let names = context
         .tool_names
@@ -450,62 +351,5 @@ fn mark_tools(text: &[u8], context: &InjectionContext<'_>, marks: &mut Marks) {
         for found in finder.find_iter(text) {
             marks.mark(found.range(), Mark::Weigh);
         }
-    }
-}
-
-/// What was seen in a block.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Mark {
-    Nothing,
-    /// A pattern may stand there, which may be enough evidence or not.
-    Estimate,
-    /// Only its plain reading tells.
-    Weigh,
-}
-
-/// Blocks and what was seen in them.
-struct Marks {
-    blocks: Vec<(Range<usize>, Mark)>,
-    /// Space for the words around a place.
-    words: Vec<Word>,
-}
-
-impl Marks {
-    fn of(text: &[u8]) -> Self {
-        Self {
-            blocks: blocks(text).map(|block| (block, Mark::Nothing)).collect(),
-            words: Vec::new(),
-        }
-    }
-
-    /// Marks every block that holds some part of the place.
-    fn mark(&mut self, place: Range<usize>, mark: Mark) {
-        let first = self.blocks.partition_point(|(block, _)| block.end <= place.start);
-        for (block, known) in self.blocks.iter_mut().skip(first) {
-            if block.start >= place.end {
-                break;
-            }
-            *known = mark.max(*known);
-        }
-    }
-
-    /// Whether every block that holds some part of the place is marked already.
-    fn all_marked(&self, place: &Range<usize>) -> bool {
-        let first = self.blocks.partition_point(|(block, _)| block.end <= place.start);
-        self.blocks
-            .iter()
-            .skip(first)
-            .take_while(|(block, _)| block.start < place.end)
-            .all(|(_, mark)| *mark > Mark::Nothing)
-    }
-
-    fn selected(self, may_reach: impl Fn(Range<usize>, &mut Vec<Word>) -> bool) -> Vec<Range<usize>> {
-        let mut words = self.words;
-        let wanted = self.blocks.into_iter().filter(|(block, mark)| match mark {
-            Mark::Nothing => false,
-            Mark::Estimate => may_reach(block.clone(), &mut words),
-            Mark::Weigh => true,
-        });
-        wanted.map(|(block, _)| block).collect()
     }
 }

@@ -230,7 +230,19 @@ pub(super) fn is_word(bytes: &[u8], at: &Range<usize>) -> bool {
     let entry = bytes.get(at.clone()).unwrap_or_default();
     let before = at.start.checked_sub(1).and_then(|before| bytes.get(before));
     let bordered = alone(entry.first(), before) && alone(entry.last(), bytes.get(at.end));
-    bordered || before == Some(&b'n') || inside_glued_word(bytes, at.start, at.end)
+    bordered || follows_escape(bytes, at.start) || inside_glued_word(bytes, at.start, at.end)
+}
+
+/// Whether an escape for a blank stands before a place: the word after it is a word of its own.
+fn follows_escape(bytes: &[u8], at: usize) -> bool {
+    let before = bytes.get(at.saturating_sub(2)..at).unwrap_or_default();
+    matches!(before, [b'\\', b'n' | b'r' | b't'])
+}
+
+/// Whether no letter or digit stands before a place, or only that of an escape.
+pub(super) fn starts_word(bytes: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+    !before.is_some_and(u8::is_ascii_alphanumeric) || follows_escape(bytes, at)
 }
 
 fn lines(text: &str) -> impl Iterator<Item = (Class, String)> {

@@ -12,23 +12,26 @@ mod context;
 mod entity;
 mod gate;
 mod lexicon;
+mod marks;
 mod near;
 mod pattern;
 mod score;
 mod shape;
 mod token;
 mod typo;
+mod words;
 
 use std::ops::Range;
 
 use tidegate_core::Class as DataClass;
 
 pub use context::{InjectionContext, KnownValues, Surface};
-pub use gate::triggers;
+pub use gate::{tells, triggers};
 
 use crate::candidates::Hit;
 use crate::decode::{Limits, decode};
 use crate::{Confidence, Finding, FindingKind, RuleId};
+use gate::Selected;
 use score::Evidence;
 
 /// Where the verdict changes, as scores from 0 to 1.
@@ -90,33 +93,57 @@ pub fn assess(
     context: &InjectionContext<'_>,
     thresholds: Thresholds,
 ) -> Assessment {
-    let selected = gate::select(text, hits, context, thresholds.suspicious);
-    conclude(text, selected.into_iter(), context, thresholds)
+    let mut selected = gate::select(text, hits, context, thresholds.suspicious);
+    // The first block of the highest score is the worst: one that cannot reach it need not be weighed.
+    selected.sort_by(|a, b| b.most.total_cmp(&a.most));
+    let mut worst = Worst::default();
+    for Selected { block, most } in selected {
+        if score::highest(most, context) < worst.score {
+            break;
+        }
+        worst.weigh_block(text, block, context);
+    }
+    conclude(worst, text, context, thresholds)
 }
 
 /// Weighs every block of a text. Slower than [`assess`], and the measure of it.
 #[must_use]
 pub fn assess_plain(text: &[u8], context: &InjectionContext<'_>, thresholds: Thresholds) -> Assessment {
-    conclude(text, blocks::blocks(text), context, thresholds)
+    let mut worst = Worst::default();
+    for block in blocks::blocks(text) {
+        worst.weigh_block(text, block, context);
+    }
+    conclude(worst, text, context, thresholds)
 }
 
-fn conclude(
-    text: &[u8],
-    blocks: impl Iterator<Item = Range<usize>>,
-    context: &InjectionContext<'_>,
-    thresholds: Thresholds,
-) -> Assessment {
-    let mut worst = Evidence::default();
-    for block in blocks {
-        let Some(bytes) = text.get(block.clone()) else {
-            continue;
-        };
-        let mut evidence = score::weigh(bytes, context);
+/// The worst block so far.
+#[derive(Default)]
+struct Worst {
+    evidence: Evidence,
+    score: f32,
+    start: usize,
+}
+
+impl Worst {
+    fn weigh_block(&mut self, text: &[u8], block: Range<usize>, context: &InjectionContext<'_>) {
+        let mut evidence = score::weigh(text.get(block.clone()).unwrap_or_default(), context);
         for (_, span) in &mut evidence.patterns {
             *span = span.start + block.start..span.end + block.start;
         }
-        keep_worse(&mut worst, evidence);
+        let score = evidence.score();
+        if score > self.score || score == self.score && block.start < self.start {
+            *self = Self {
+                evidence,
+                score,
+                start: block.start,
+            };
+        }
     }
+}
+
+/// Weighs what stands encoded in the text, and comes to a verdict.
+fn conclude(worst: Worst, text: &[u8], context: &InjectionContext<'_>, thresholds: Thresholds) -> Assessment {
+    let mut worst = worst.evidence;
     for decoded in decode(text, Limits::DEFAULT) {
         for block in blocks::blocks(decoded.text.as_bytes()) {
             if let Some(part) = decoded.text.get(block) {

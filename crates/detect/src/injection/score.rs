@@ -12,6 +12,7 @@ use aho_corasick::AhoCorasick;
 
 use super::class::{Class, ClassSet};
 use super::context::{InjectionContext, Surface};
+use super::lexicon::starts_word;
 use super::pattern::{Held, PATTERNS};
 use super::token::{Token, tokens};
 use crate::decode::{Encoding, rot13};
@@ -44,6 +45,9 @@ const SESSION_TOOL: f32 = 1.5;
 /// Points for an address that the session has never met, beside a directive that uses it.
 const UNKNOWN_VALUE: f32 = 1.0;
 
+/// The shortest tool name that the gate looks for: shorter ones are ordinary words.
+pub(super) const MIN_TOOL_NAME: usize = 5;
+
 /// What sums in another order may differ by, and more.
 const ROUNDING: f32 = 0.01;
 
@@ -62,26 +66,37 @@ impl Evidence {
         if self.patterns.is_empty() {
             return 0.0;
         }
-        1.0 / (1.0 + (-(self.points - EVEN_POINTS) * STEEPNESS).exp())
+        of_points(self.points)
     }
 }
 
 /// The points without which a text cannot reach a score, however much the session adds.
-pub(super) fn least_points(score: f32, context: &InjectionContext<'_>, shortest_tool_name: usize) -> f32 {
-    let unmarked_tool = context
-        .tool_names
-        .iter()
-        .any(|name| name.len() < shortest_tool_name);
+pub(super) fn least_points(score: f32, context: &InjectionContext<'_>) -> f32 {
+    if score <= 0.0 {
+        return f32::NEG_INFINITY;
+    }
+    EVEN_POINTS - (1.0 / score - 1.0).ln() / STEEPNESS - most_from_session(context)
+}
+
+/// The highest score of a text with so many points at most, however much the session adds.
+pub(super) fn highest(most: f32, context: &InjectionContext<'_>) -> f32 {
+    of_points(most + most_from_session(context))
+}
+
+/// The most points that the session may add to a block that names none of its longer tools, and what rounding may.
+fn most_from_session(context: &InjectionContext<'_>) -> f32 {
+    let unmarked_tool = context.tool_names.iter().any(|name| name.len() < MIN_TOOL_NAME);
     let tool = if unmarked_tool { SESSION_TOOL } else { 0.0 };
     let unknown = if context.known.is_some() {
         UNKNOWN_VALUE
     } else {
         0.0
     };
-    if score <= 0.0 {
-        return f32::NEG_INFINITY;
-    }
-    EVEN_POINTS - (1.0 / score - 1.0).ln() / STEEPNESS - tool - unknown - ROUNDING
+    tool + unknown + ROUNDING
+}
+
+fn of_points(points: f32) -> f32 {
+    1.0 / (1.0 + (-(points - EVEN_POINTS) * STEEPNESS).exp())
 }
 
 /// Weighs a block of text. Spans are offsets into the block.
@@ -140,7 +155,8 @@ static TWISTED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 
 fn other_readings(text: &str) -> Vec<String> {
     let (mut rotated, mut reversed) = (false, false);
-    for found in TWISTED.iter().flat_map(|finder| finder.find_iter(text)) {
+    let found = TWISTED.iter().flat_map(|finder| finder.find_iter(text));
+    for found in found.filter(|found| starts_word(text.as_bytes(), found.start())) {
         rotated |= found.pattern().as_usize() % 2 == 0;
         reversed |= found.pattern().as_usize() % 2 == 1;
     }

@@ -1,67 +1,56 @@
 //! Cheap tests on the bytes for text that does not read as it stands: disguised letters, escapes, letters pulled apart.
 //!
-//! The text is looked at in chunks of 64 bytes with arithmetic that the compiler turns into vector instructions; only
-//! chunks that show something are looked at byte by byte. Scripts that have no ASCII look-alikes are left to the
-//! triggers, which know words in them.
+//! The text is looked at a chunk at a time; only bytes that show something are looked at one by one. Scripts that have no
+//! ASCII look-alikes are left to the triggers, which know words in them.
 
 use std::ops::Range;
 
-const CHUNK: usize = 64;
+use crate::lanes::{Lanes, WIDTH, set_bits};
 
 /// How far beyond a chunk its tests look.
 const AHEAD: usize = 12;
 
-/// The most blanks that may separate two words without hiding that they belong together.
-const BLANKS: usize = CHUNK;
-
 /// How near each other encoded blanks stand in encoded prose; one alone is part of a link.
 const BLANK_CODES: usize = 32;
 
+/// What stands past the ends of the text: a mark that means nothing.
+const PAST: u8 = b'.';
+
 /// Calls `found` with each chunk that needs its plain reading.
 pub(super) fn for_each(text: &[u8], mut found: impl FnMut(Range<usize>)) {
-    let mut at = 0;
-    while at < text.len() {
-        let end = (at + CHUNK).min(text.len());
-        let window = text.get(at..(end + AHEAD).min(text.len())).unwrap_or_default();
-        let chunk = text.get(at..end).unwrap_or_default();
-        let signs = Signs::of(chunk);
-        if signs.beyond_ascii
-            && (0..chunk.len()).any(|from| disguised(window.get(from..).unwrap_or_default()))
-            || signs.control
-            || signs.marks && (0..chunk.len()).any(|from| escaped(text, at + from))
-            || signs.blanks >= BLANKS
-            || pulled_apart(&with_neighbours(text, at))
-        {
-            found(at..end);
+    let mut before = 0;
+    let mut next = Lanes::at(text, 0, PAST);
+    let mut next_letters = next.letters().bits();
+    for at in (0..text.len()).step_by(WIDTH) {
+        let (chunk, letters) = (next, next_letters);
+        next = Lanes::at(text, at + WIDTH, PAST);
+        next_letters = next.letters().bits();
+        if hides(text, at, chunk) || pulled_apart(before, letters, next_letters) {
+            found(at..text.len().min(at + WIDTH));
         }
-        at += CHUNK;
+        before = letters >> (WIDTH - 1);
     }
 }
 
-struct Signs {
-    beyond_ascii: bool,
-    control: bool,
-    marks: bool,
-    blanks: usize,
+/// Whether a chunk holds something other than what it shows: disguised letters, controls, escapes, nothing but blanks.
+#[inline(always)]
+fn hides(text: &[u8], at: usize, chunk: Lanes) -> bool {
+    let marks = chunk.are(b'%') | chunk.are(b'&') | chunk.are(b'\\') | chunk.are(b'=');
+    let beyond_ascii = chunk.beyond_ascii();
+    // Below the blank only controls and other blanks stand.
+    let low = (chunk.between(0, b' ') | chunk.are(0x7f)).bits();
+    let seldom = low & !chunk.are(b' ').bits();
+    beyond_ascii != 0
+        && set_bits(beyond_ascii).any(|from| disguised(text.get(at + from..).unwrap_or_default()))
+        || seldom != 0 && is_control(chunk, seldom)
+        || set_bits(marks.bits()).any(|from| escaped(text, at + from))
+        // So many blanks may separate two words without hiding that they belong together.
+        || low == u64::MAX
 }
 
-impl Signs {
-    fn of(chunk: &[u8]) -> Self {
-        let (mut high, mut control, mut marks, mut blanks) = (0_u8, 0_u8, 0_u8, 0_u8);
-        for &byte in chunk {
-            let blank = (byte == b' ') | (byte == b'\n') | (byte == b'\t') | (byte == b'\r');
-            high |= byte & 0x80;
-            control |= u8::from((byte < 0x20) & !blank) | u8::from(byte == 0x7f);
-            marks |= u8::from((byte == b'%') | (byte == b'&') | (byte == b'\\') | (byte == b'='));
-            blanks += u8::from(blank);
-        }
-        Self {
-            beyond_ascii: high != 0,
-            control: control != 0,
-            marks: marks != 0,
-            blanks: usize::from(blanks),
-        }
-    }
+fn is_control(chunk: Lanes, seldom: u64) -> bool {
+    let blanks = chunk.are(b'\n') | chunk.are(b'\t') | chunk.are(b'\r');
+    seldom & !blanks.bits() != 0
 }
 
 /// Whether a character starts here that is invisible, or that is read as an ASCII letter.
@@ -129,43 +118,16 @@ const fn is_letter(high: u8, low: u8) -> bool {
     matches!(high, b'4'..=b'7') && low.is_ascii_hexdigit()
 }
 
-/// A chunk with the byte before it and those that its tests look at after it; past the ends of the text a mark.
-const WITH_NEIGHBOURS: usize = 1 + CHUNK + AHEAD;
-
-fn with_neighbours(text: &[u8], at: usize) -> [u8; WITH_NEIGHBOURS] {
-    let whole = at
-        .checked_sub(1)
-        .and_then(|start| text.get(start..start + WITH_NEIGHBOURS)?.try_into().ok());
-    whole.unwrap_or_else(|| {
-        let mut bytes = [b'.'; WITH_NEIGHBOURS];
-        let (lead, start) = if at == 0 { (1, 0) } else { (0, at - 1) };
-        let there = text.get(start..).unwrap_or_default();
-        for (slot, byte) in bytes.iter_mut().skip(lead).zip(there) {
-            *slot = *byte;
-        }
-        bytes
-    })
-}
-
-/// Whether four letters in a row stand alone, as in `i g n o`.
-#[expect(
-    clippy::indexing_slicing,
-    reason = "the loops' ends keep every index inside arrays of fixed length"
-)]
-fn pulled_apart(bytes: &[u8; WITH_NEIGHBOURS]) -> bool {
-    let mut letters = [0_u8; WITH_NEIGHBOURS];
-    for (flag, &byte) in letters.iter_mut().zip(bytes) {
-        *flag = u8::from((byte | 0x20).wrapping_sub(b'a') < 26);
-    }
-    let mut alone = [0_u8; WITH_NEIGHBOURS];
-    for at in 1..WITH_NEIGHBOURS - 1 {
-        alone[at] = letters[at] & !(letters[at - 1] | letters[at + 1]);
-    }
-    let mut any = 0;
-    for at in 0..WITH_NEIGHBOURS - 6 {
-        any |= alone[at] & alone[at + 2] & alone[at + 4] & alone[at + 6];
-    }
-    any != 0
+/// Whether four letters in a row stand alone, as in `i g n o`, given which bytes are letters: the one before the chunk,
+/// those of the chunk and those after it.
+#[inline(always)]
+fn pulled_apart(before: u64, chunk: u64, after: u64) -> bool {
+    let letters = u128::from(before) | u128::from(chunk) << 1 | u128::from(after) << (WIDTH + 1);
+    // The neighbours of the outermost are not known.
+    let known = (1 << (WIDTH + AHEAD)) - 2;
+    let alone = letters & !(letters << 1) & !(letters >> 1) & known;
+    let pairs = alone & alone >> 2;
+    pairs & pairs >> 4 != 0
 }
 
 #[cfg(test)]
@@ -176,7 +138,7 @@ mod tests {
     /// Four letters, no letter before, between or after them, the first of them after the byte before the chunk.
     fn pulled_apart_plainly(text: &[u8], at: usize) -> bool {
         let letter = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphabetic);
-        let end = at + CHUNK + AHEAD;
+        let end = at + WIDTH + AHEAD;
         (at..end).any(|first| {
             first + 7 < end
                 && (0..4).all(|n| letter(first + 2 * n) && !letter(first + 2 * n + 1))
@@ -188,8 +150,10 @@ mod tests {
         #[test]
         fn whole_chunks_equal_one_byte_at_a_time(text in "([a-c][ .]|[ab][ab] ){0,60}", odd in 0..3usize) {
             let text = text.get(odd..).unwrap_or_default().as_bytes();
-            for at in (0..text.len()).step_by(CHUNK) {
-                let fast = pulled_apart(&with_neighbours(text, at));
+            for at in (0..text.len()).step_by(WIDTH) {
+                let letters = |at: usize| Lanes::at(text, at, PAST).letters().bits();
+                let before = at.checked_sub(1).is_some_and(|before| text[before].is_ascii_alphabetic());
+                let fast = pulled_apart(before.into(), letters(at), letters(at + WIDTH));
                 prop_assert_eq!(fast, pulled_apart_plainly(text, at));
             }
         }

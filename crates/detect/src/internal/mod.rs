@@ -104,7 +104,13 @@ impl RuleFamily for InternalNames {
         self.names
             .iter()
             .zip(0..)
-            .map(|(name, tag)| Literal::any_case(name.literal(), tag))
+            .map(|(name, tag)| {
+                let literal = Literal::any_case(name.literal(), tag);
+                match name {
+                    Name::Domain(_) | Name::Word(_) => literal.at_word_start(),
+                    Name::Host(_) => literal,
+                }
+            })
             .collect()
     }
 

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::lanes::{Lanes, WIDTH, set_bits};
+
 const BEFORE: usize = 72;
 const AFTER: usize = 24;
 
@@ -39,27 +41,37 @@ impl ContextWords {
 
     /// Whether one of the words stands in a part of the text.
     pub(crate) fn within(&self, text: &[u8], range: Range<usize>) -> bool {
-        let Some(window) = text.get(range.clone()) else {
-            return false;
-        };
-        let mut previous = range
-            .start
-            .checked_sub(1)
-            .and_then(|at| text.get(at))
-            .copied()
-            .unwrap_or(b' ');
-        let mut rest = window;
-        while let Some((&byte, tail)) = rest.split_first() {
-            if self.initials & initial(byte) != 0
-                && starts_word(previous, byte)
-                && self.words.iter().any(|word| starts_with(rest, word.as_bytes()))
-            {
+        let before = range.start.checked_sub(1).and_then(|at| text.get(at));
+        let mut letter_before = u64::from(before.is_some_and(u8::is_ascii_alphabetic));
+        let mut small_before = u64::from(before.is_some_and(u8::is_ascii_lowercase));
+        let mut at = range.start;
+        while let Some(window) = text.get(at..range.end).filter(|window| !window.is_empty()) {
+            let chunk = Lanes::at(text, at, b' ');
+            let (letters, capitals) = (chunk.letters().bits(), chunk.between(b'A', b'Z').bits());
+            let small = letters & !capitals;
+            // A word starts after anything that is no letter, or at a hump of camelCase.
+            let mut starts = !(letters << 1 | letter_before) | capitals & (small << 1 | small_before);
+            if window.len() < WIDTH {
+                starts &= (1 << window.len()) - 1;
+            }
+            if self.initials & initial(b' ') == 0 {
+                starts &= letters;
+            }
+            if set_bits(starts).any(|offset| self.starts(window.get(offset..).unwrap_or_default())) {
                 return true;
             }
-            previous = byte;
-            rest = tail;
+            letter_before = letters >> (WIDTH - 1);
+            small_before = small >> (WIDTH - 1);
+            at += WIDTH;
         }
         false
+    }
+
+    /// Whether one of the words stands at the start of the bytes.
+    fn starts(&self, rest: &[u8]) -> bool {
+        rest.first()
+            .is_some_and(|&first| self.initials & initial(first) != 0)
+            && self.words.iter().any(|word| starts_with(rest, word.as_bytes()))
     }
 }
 
@@ -70,11 +82,6 @@ const fn initial(byte: u8) -> u32 {
     }
 }
 
-/// Whether a word starts here: after anything that is no letter, or at a hump of camelCase.
-fn starts_word(previous: u8, byte: u8) -> bool {
-    !previous.is_ascii_alphabetic() || (previous.is_ascii_lowercase() && byte.is_ascii_uppercase())
-}
-
 fn starts_with(text: &[u8], word: &[u8]) -> bool {
     text.get(..word.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(word))
@@ -83,6 +90,34 @@ fn starts_with(text: &[u8], word: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    fn plainly(words: &[&str], text: &[u8], range: Range<usize>) -> bool {
+        range.clone().any(|at| {
+            let before = at.checked_sub(1).map_or(b' ', |before| text[before]);
+            let starts =
+                !before.is_ascii_alphabetic() || before.is_ascii_lowercase() && text[at].is_ascii_uppercase();
+            starts
+                && words
+                    .iter()
+                    .any(|word| starts_with(&text[at..range.end], word.as_bytes()))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_chunk_at_a_time_finds_what_each_byte_would(
+            text in "([a-cA-C]{1,4}|ca|cab|#a|[ _#]){0,60}",
+            (from, to) in (0..200usize, 0..200usize),
+        ) {
+            let (from, to) = (from.min(text.len()), to.min(text.len()));
+            let range = from.min(to)..from.max(to);
+            for words in [&["cab", "acca"], &["#a", "bb"]] {
+                let fast = ContextWords::new(words).within(text.as_bytes(), range.clone());
+                prop_assert_eq!(fast, plainly(words, text.as_bytes(), range.clone()));
+            }
+        }
+    }
 
     #[test]
     fn words_are_found_at_word_starts() {

@@ -191,7 +191,7 @@ pub(crate) fn literals() -> Vec<Literal> {
     LABELS
         .iter()
         .zip(0..)
-        .map(|((label, _), tag)| Literal::any_case(*label, tag))
+        .map(|((label, _), tag)| Literal::any_case(*label, tag).at_word_start())
         .collect()
 }
 

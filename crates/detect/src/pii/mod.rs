@@ -108,7 +108,7 @@ impl Pii {
             net::check_colons(text, digit, sink);
         }
         if !before.is_ascii_alphanumeric() {
-            phone::check(text, digit, sink);
+            phone::check(text, digit, run, sink);
             if run <= 5 {
                 address::check(text, digit, sink);
             }

@@ -72,7 +72,13 @@ const NEVER_NAMES: [&[u8]; 36] = [
 /// The dictionary.
 pub(crate) struct Names {
     words: HashMap<&'static [u8], Evidence, FxBuildHasher>,
+    /// Says of most other words, from their length and first bytes, that they are no names.
+    sieve: Box<[u64; SIEVE_WORDS]>,
 }
+
+/// Bits of the sieve, as a power of two: ten for each name.
+const SIEVE_BITS: u32 = 19;
+const SIEVE_WORDS: usize = 1 << (SIEVE_BITS - 6);
 
 #[derive(Clone, Copy, Default)]
 struct Evidence {
@@ -95,7 +101,13 @@ impl Names {
             evidence.surname = true;
             evidence.ambiguous |= line.ends_with('?') && !evidence.given;
         }
-        Self { words }
+        let mut sieve = Box::new([0; SIEVE_WORDS]);
+        for (word, bit) in words.keys().map(|name| place_in_sieve(name)) {
+            if let Some(word) = sieve.get_mut(word) {
+                *word |= 1 << bit;
+            }
+        }
+        Self { words, sieve }
     }
 
     /// Decides about a capitalised word that starts at a place.
@@ -172,6 +184,10 @@ impl Names {
 
     fn known(&self, text: &[u8], word: &Range<usize>) -> Option<Evidence> {
         let written = text.get(word.clone())?;
+        let (place, bit) = place_in_sieve(written);
+        if self.sieve.get(place)? >> bit & 1 == 0 {
+            return None;
+        }
         let mut lower = [0; LONGEST_WORD];
         let lower = lower.get_mut(..written.len())?;
         lower.copy_from_slice(written);
@@ -180,17 +196,49 @@ impl Names {
     }
 }
 
+/// Which word and bit of the sieve stand for a word, in any case.
+fn place_in_sieve(word: &[u8]) -> (usize, u64) {
+    let start = match word.first_chunk::<8>() {
+        Some(start) => u64::from_le_bytes(*start),
+        None => word
+            .iter()
+            .rev()
+            .fold(0, |start, byte| start << 8 | u64::from(*byte)),
+    };
+    let folded = (start | 0x2020_2020_2020_2020).wrapping_add(word.len() as u64);
+    let hash = folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SIEVE_BITS);
+    ((hash >> 6) as usize, hash & 63)
+}
+
+/// Which bytes a name is written with.
+#[expect(clippy::indexing_slicing, reason = "the loop ends where the table does")]
+const PART_OF_NAME: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        #[expect(clippy::cast_possible_truncation, reason = "the table has 256 entries")]
+        let written = byte as u8;
+        table[byte] = written.is_ascii_alphabetic() || written >= 0x80 || matches!(written, b'-' | b'\'');
+        byte += 1;
+    }
+    table
+};
+
+#[expect(clippy::indexing_slicing, reason = "the table has an entry for every byte")]
+const fn is_part_of_name(byte: u8) -> bool {
+    PART_OF_NAME[byte as usize]
+}
+
 /// The word at a place, if it is written like a name: a capital and small letters, perhaps with a hyphen.
 fn word(text: &[u8], start: usize) -> Option<Range<usize>> {
     let rest = text.get(start..)?;
     if !rest.first()?.is_ascii_uppercase() && *rest.first()? < 0xc3 {
         return None;
     }
-    let is_part = |byte: &u8| byte.is_ascii_alphabetic() || *byte >= 0x80 || matches!(byte, b'-' | b'\'');
     let length = rest
         .iter()
         .take(LONGEST_WORD + 1)
-        .take_while(|byte| is_part(byte))
+        .take_while(|byte| is_part_of_name(**byte))
         .count();
     let mut written = rest.get(..length)?;
     while let [head @ .., b'-' | b'\''] = written {
@@ -199,13 +247,10 @@ fn word(text: &[u8], start: usize) -> Option<Range<usize>> {
     if let [head @ .., b'\'', b's'] = written {
         written = head;
     }
-    let small = written
-        .iter()
-        .skip(1)
-        .filter(|byte| byte.is_ascii_lowercase() || **byte >= 0x80)
-        .count();
+    let mut others = written.iter().skip(1);
     let initial = written.len() == 1;
-    (written.len() <= LONGEST_WORD && (initial || small > 0) && !is_glued(rest.get(length)))
+    let is_small = |byte: &u8| byte.is_ascii_lowercase() || *byte >= 0x80;
+    (written.len() <= LONGEST_WORD && (initial || others.any(is_small)) && !is_glued(rest.get(length)))
         .then_some(start..start + written.len())
 }
 

@@ -147,6 +147,9 @@ fn check_v6(text: &[u8], start: usize, colons_end: usize, sink: &mut Sink<'_>) {
 
 /// Decides about a hardware address written with dashes or dots, whose first digit's word starts at a place.
 pub(crate) fn check_dashed_mac(text: &[u8], start: usize, sink: &mut Sink<'_>) {
+    if text.get(start + 2) != Some(&b'-') && text.get(start + 4) != Some(&b'.') {
+        return;
+    }
     let before = start
         .checked_sub(1)
         .and_then(|at| text.get(at))
@@ -162,6 +165,9 @@ pub(crate) fn check_dashed_mac(text: &[u8], start: usize, sink: &mut Sink<'_>) {
 
 fn mac_end(text: &[u8], start: usize, separator: u8) -> Option<usize> {
     let written = text.get(start..start + 17)?;
+    if written.get(5) != Some(&separator) {
+        return None;
+    }
     let shaped = written.iter().enumerate().all(|(index, byte)| {
         if index % 3 == 2 {
             *byte == separator

@@ -53,8 +53,14 @@ const WORDS_AFTER: ContextWords =
 const REACH_BEFORE: usize = 36;
 const REACH_AFTER: usize = 10;
 
-/// Decides about a number whose first digit stands at a place.
-pub(crate) fn check(text: &[u8], digit: usize, sink: &mut Sink<'_>) {
+/// The fewest digits of any number that is reported.
+const FEWEST_DIGITS: usize = 7;
+
+/// Decides about a number whose first digit stands at a place, with so many digits before the first gap.
+pub(crate) fn check(text: &[u8], digit: usize, run: usize, sink: &mut Sink<'_>) {
+    if run < FEWEST_DIGITS && !goes_on(text, digit + run) {
+        return;
+    }
     let Some(written) = read::number(text, digit) else {
         return;
     };
@@ -73,6 +79,16 @@ pub(crate) fn check(text: &[u8], digit: usize, sink: &mut Sink<'_>) {
         );
     let sure = if named { sure.max(80) } else { sure };
     sink.push(&PHONE, written.span, sure);
+}
+
+/// Whether more digits may follow those that end at a place.
+fn goes_on(text: &[u8], end: usize) -> bool {
+    match text.get(end..) {
+        Some([b' ' | b'-' | b'.' | b'/' | b'(' | b')', rest @ ..]) => {
+            rest.iter().take(3).any(u8::is_ascii_digit)
+        }
+        _ => false,
+    }
 }
 
 /// How sure the writing alone makes it.

@@ -22,9 +22,9 @@ pub(crate) struct Token {
 #[derive(Clone, Copy, Default)]
 struct Group {
     /// Characters up to and including this group.
-    chars_end: usize,
-    /// Where the group ends in the text.
-    text_end: usize,
+    chars_end: u8,
+    /// Where the group ends, from the token's start.
+    length: u8,
     /// What stands between this group and the one before; 0 for the first.
     separator: u8,
     /// Whether a candidate may end here: not where the number plainly goes on.
@@ -61,9 +61,14 @@ impl Token {
             let Some(group) = token.groups.get_mut(token.group_count) else {
                 break;
             };
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "a token has at most MAX_CHARS characters and a separator for each"
+            )]
+            let (chars_end, length) = (token.len as u8, (end - start) as u8);
             *group = Group {
-                chars_end: token.len,
-                text_end: end,
+                chars_end,
+                length,
                 separator,
                 may_end: !glued,
             };
@@ -81,8 +86,10 @@ impl Token {
     fn take_group(&mut self, text: &[u8], at: usize) -> Option<usize> {
         let (mut len, mut letters, mut end) = (self.len, self.letters, at);
         while let Some(byte) = text.get(end).copied().filter(u8::is_ascii_alphanumeric) {
-            *self.chars.get_mut(len)? = byte.to_ascii_uppercase();
-            letters |= u64::from(byte.is_ascii_alphabetic()) << len;
+            // Digits lie below the letters, and no digit has the bit that makes a letter small.
+            let letter = byte >= b'A';
+            *self.chars.get_mut(len)? = if letter { byte & !0x20 } else { byte };
+            letters |= u64::from(letter) << len;
             len += 1;
             end += 1;
         }
@@ -102,9 +109,9 @@ impl Token {
             .filter(|(_, group)| group.may_end)
             .filter_map(|(last, group)| {
                 Some(Candidate {
-                    chars: self.chars.get(..group.chars_end)?,
+                    chars: self.chars.get(..usize::from(group.chars_end))?,
                     letters: self.letters & ((1 << group.chars_end) - 1),
-                    span: self.start..group.text_end,
+                    span: self.start..self.start + usize::from(group.length),
                     groups: groups.get(..=last)?,
                 })
             })
@@ -128,7 +135,7 @@ impl Candidate<'_> {
         self.groups
             .iter()
             .zip(starts)
-            .map(|(group, start)| group.chars_end - start)
+            .map(|(group, start)| usize::from(group.chars_end - start))
     }
 
     /// Whether the same separator stands between all groups.

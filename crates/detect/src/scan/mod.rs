@@ -140,7 +140,11 @@ impl Detector {
     #[must_use]
     pub fn inspect(&self, text: &[u8], context: &InjectionContext<'_>) -> Inspection {
         let mut triggers = Vec::new();
-        let raw = self.pass(text, |hit| triggers.push(hit));
+        let raw = self.pass(text, |hit| {
+            if injection::tells(text, &hit) {
+                triggers.push(hit);
+            }
+        });
         triggers.sort_unstable_by_key(|hit| (hit.at.start, hit.at.end, hit.tag));
         let injection = injection::assess(text, &triggers, context, self.thresholds);
         Inspection {

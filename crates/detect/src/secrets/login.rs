@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use data_encoding::BASE64_NOPAD;
 
-use super::bounds::{ahead, behind};
+use super::bounds::{ahead, behind, may_begin, name_may_begin};
 use super::exclude::{
     contains_any_case, is_published_sample, is_reference, is_stock_word, never_a_secret, not_random,
 };
@@ -121,6 +121,9 @@ pub(super) fn in_connection_string(text: &[u8], at: &Range<usize>) -> Option<Ran
 
 /// `Basic <base64 of user:password>`: the base64, at the `basic `.
 pub(super) fn basic_header(text: &[u8], at: &Range<usize>) -> Option<Range<usize>> {
+    if !header_may_begin(text, at.start) {
+        return None;
+    }
     let run = header_run(text, at.end);
     let bytes = text.get(run.clone())?;
     let unpadded = bytes.split(|&byte| byte == b'=').next().unwrap_or_default();
@@ -136,6 +139,9 @@ pub(super) fn basic_header(text: &[u8], at: &Range<usize>) -> Option<Range<usize
 
 /// `Bearer <token>`: the token, at the `bearer `.
 pub(super) fn bearer_header(text: &[u8], at: &Range<usize>) -> Option<Range<usize>> {
+    if !header_may_begin(text, at.start) {
+        return None;
+    }
     let run = header_run(text, at.end);
     let bytes = text.get(run.clone())?;
     let convinces = bytes.len() >= 16
@@ -144,6 +150,10 @@ pub(super) fn bearer_header(text: &[u8], at: &Range<usize>) -> Option<Range<usiz
         && never_a_secret(bytes).is_none()
         && not_random(bytes).is_none();
     convinces.then_some(run)
+}
+
+fn header_may_begin(text: &[u8], at: usize) -> bool {
+    may_begin(text, at) || name_may_begin(text, at)
 }
 
 fn is_flag(text: &[u8], at: &Range<usize>) -> bool {

@@ -144,18 +144,29 @@ impl RuleFamily for Secrets {
         let mut literals = Vec::new();
         for (rule, tag) in self.rules.iter().zip(0_u32..) {
             for literal in &rule.literals {
-                literals.push(if rule.ignore_case {
+                let literal = if rule.ignore_case {
                     Literal::any_case(literal.as_bytes(), tag)
                 } else {
                     Literal::exact(literal.as_bytes(), tag)
+                };
+                literals.push(match rule.form {
+                    Form::Pattern { before: 0 } | Form::Named { .. } => literal.at_word_start(),
+                    Form::Pattern { .. } => literal,
                 });
             }
         }
         let after_rules = self.rules.len() as u32;
         for ((kind, _), tag) in self.structured.iter().zip(after_rules..) {
             literals.extend(kind.literals().iter().map(|literal| match kind {
-                Structured::PrivateKey | Structured::SignedToken => Literal::exact(*literal, tag),
-                _ => Literal::any_case(*literal, tag),
+                Structured::PrivateKey => Literal::exact(*literal, tag),
+                Structured::SignedToken => Literal::exact(*literal, tag).at_word_start(),
+                Structured::BasicHeader | Structured::BearerHeader => {
+                    Literal::any_case(*literal, tag).at_word_start()
+                }
+                Structured::UrlPassword
+                | Structured::CurlPassword
+                | Structured::FlagPassword
+                | Structured::ConnectionString => Literal::any_case(*literal, tag),
             }));
         }
         let generic = after_rules.saturating_add(self.structured.len() as u32);

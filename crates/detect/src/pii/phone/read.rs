@@ -9,7 +9,7 @@ const MAX_GROUPS: usize = 8;
 pub(super) struct Written {
     digits: [u8; MAX_DIGITS],
     len: usize,
-    lengths: [usize; MAX_GROUPS],
+    lengths: [u8; MAX_GROUPS],
     group_count: usize,
     pub(super) plus: bool,
     pub(super) parenthesised: bool,
@@ -27,7 +27,7 @@ impl Written {
         self.group_count
     }
 
-    pub(super) fn lengths(&self) -> &[usize] {
+    pub(super) fn lengths(&self) -> &[u8] {
         self.lengths.get(..self.group_count).unwrap_or_default()
     }
 
@@ -42,7 +42,7 @@ impl Written {
             *self.digits.get_mut(self.len)? = *byte;
             self.len += 1;
         }
-        *self.lengths.get_mut(self.group_count)? = count;
+        *self.lengths.get_mut(self.group_count)? = u8::try_from(count).ok()?;
         self.group_count += 1;
         Some(at + count)
     }

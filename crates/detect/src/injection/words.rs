@@ -1,0 +1,354 @@
+//! The words of a text that mean something to the patterns, as they are written.
+//!
+//! A word is looked up by its length and its first eight bytes, and most words are known to mean nothing from one bit. A
+//! phrase is compared only where the letter after its first word is right.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use super::class::{Class, ClassSet};
+use super::gate::{follow, nearest};
+use super::lexicon::{GLUED_WORD, LEXICON};
+use super::token::{ARTICLES, actions};
+use super::typo;
+
+/// How far the search for a word's start goes, and how far past the end of a window its last word is read.
+pub(super) const WORD: usize = 64;
+
+/// A word or phrase of the lexicon as it is written somewhere.
+#[derive(Debug)]
+pub(super) struct Word {
+    pub(super) span: Range<usize>,
+    /// Where it stands in the plain reading of the window, in which distances can only be longer.
+    pub(super) plain: Range<usize>,
+    pub(super) classes: ClassSet,
+    /// Whether an utterance may begin here.
+    pub(super) opens: bool,
+    /// Whether a quoted value may begin here.
+    pub(super) opens_value: bool,
+}
+
+/// Replaces `words` by the words of the lexicon that stand in the window, and the addresses, in order.
+pub(super) fn read_words(text: &[u8], window: Range<usize>, words: &mut Vec<Word>) {
+    words.clear();
+    let end = window.end.min(text.len());
+    let readable = text.get(..text.len().min(end + WORD)).unwrap_or_default();
+    let mut at = word_start(text, window.start);
+    let mut article = None;
+    let mut reader = Reader {
+        text,
+        words,
+        vocabulary: &VOCABULARY,
+        start: window.start,
+        plain: 2 * window.len(),
+    };
+    let mut blank = false;
+    while at < end {
+        let rest = readable.get(at..).unwrap_or_default();
+        let length = word_length(rest);
+        let before = at.checked_sub(1).and_then(|before| text.get(before)).copied();
+        if length == 0 {
+            let mark = rest.first().copied().unwrap_or(0);
+            reader.push_marked(at, mark);
+            reader.pass_mark(mark, blank);
+            blank = mark.is_ascii_whitespace() || blank && mark == b'\\';
+            at += 1;
+            continue;
+        }
+        let noun = article == Some(at) && before == Some(b' ');
+        let escaped = before == Some(b'\\');
+        let is_article = reader.push_known(at..at + length, noun) && !escaped;
+        if escaped && length > 1 {
+            reader.push_known(at + 1..at + length, false);
+        }
+        // An escaped blank before a word may be one of many that become one.
+        reader.plain += length - usize::from(escaped);
+        blank = escaped && length == 1;
+        at += length;
+        let is_article = is_article && before.is_none_or(|byte| byte.is_ascii());
+        article = is_article.then_some(at + 1);
+    }
+    if !words.is_sorted_by_key(|word| word.span.start) {
+        words.sort_by_key(|word| word.span.start);
+    }
+}
+
+/// Reads words and keeps count of the least that the plain reading has of what was passed.
+struct Reader<'a> {
+    text: &'a [u8],
+    words: &'a mut Vec<Word>,
+    vocabulary: &'a Vocabulary,
+    /// Where the window starts: what stands before it was said elsewhere.
+    start: usize,
+    plain: usize,
+}
+
+impl Reader<'_> {
+    /// Counts a mark: blanks in a row become one, what escapes something disappears, codes become one character.
+    fn pass_mark(&mut self, mark: u8, after_blank: bool) {
+        match mark {
+            b'\\' | 0x80..=0xbf => {}
+            b'%' | b'=' => self.plain = self.plain.saturating_sub(1),
+            b'&' => self.plain = self.plain.saturating_sub(LONGEST_ENTITY),
+            blank if blank.is_ascii_whitespace() && after_blank => {}
+            _ => self.plain += 1,
+        }
+    }
+
+    /// Pushes a word that starts `ahead` bytes after those that were counted.
+    fn push(&mut self, span: Range<usize>, ahead: usize, classes: ClassSet) {
+        let start = self.plain + ahead;
+        self.words.push(Word {
+            opens: may_open(self.text.get(self.start..span.start).unwrap_or_default()),
+            opens_value: opens_value(self.text, span.start),
+            plain: start..start + span.len(),
+            span,
+            classes,
+        });
+    }
+
+    /// Pushes what a word and the phrases that begin with it mean; says whether it is an article.
+    fn push_known(&mut self, word: Range<usize>, noun: bool) -> bool {
+        let bytes = self.text.get(word.start..).unwrap_or_default();
+        let written = bytes.get(..word.len()).unwrap_or_default();
+        if word.len() >= GLUED_WORD {
+            self.push_glued(&word);
+        }
+        let known = self.vocabulary.look_up(bytes, word.len());
+        if let Some(known) = known {
+            let after = bytes.get(word.len()..).unwrap_or_default();
+            let next = nearest(after.iter().copied());
+            for phrase in &known.phrases {
+                if phrase.next.is_some() && phrase.next != next {
+                    continue;
+                }
+                let Some(more) = follow(after.iter(), phrase.rest.iter().copied()) else {
+                    continue;
+                };
+                let span = word.start..word.end + more;
+                let mut classes = unless_noun(self.text, &span, phrase.classes);
+                if noun {
+                    classes = classes.without(actions());
+                }
+                if !classes.is_empty() {
+                    self.push(span, 0, classes);
+                }
+            }
+        }
+        if let Some(class) = typo::meant(written) {
+            self.push(word, 0, class.into());
+        }
+        known.is_some_and(|known| known.is_article)
+    }
+
+    /// Looks for every entry at every byte: the slow way, for words that were glued together.
+    fn push_glued(&mut self, word: &Range<usize>) {
+        let bytes = self.text.get(word.clone()).unwrap_or_default();
+        LEXICON.find_in_bytes(bytes, |found, classes| {
+            let span = word.start + found.start..word.start + found.end;
+            self.push(span, found.start, classes);
+        });
+    }
+
+    #[inline]
+    fn push_marked(&mut self, at: usize, mark: u8) {
+        if !self
+            .vocabulary
+            .marks
+            .get(usize::from(mark))
+            .is_some_and(|means| *means)
+        {
+            return;
+        }
+        if mark == b'@' {
+            self.push_address(at);
+        }
+        for (entry, classes) in LEXICON.marked(mark) {
+            let span = at..at + entry.len();
+            let same = self
+                .text
+                .get(span.clone())
+                .is_some_and(|found| found.eq_ignore_ascii_case(entry.as_bytes()));
+            if same {
+                self.push(span, 0, classes);
+            }
+        }
+    }
+
+    /// Pushes the address around an `@`: words that are part of it do not stand before or after it.
+    fn push_address(&mut self, at: usize) {
+        let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'@');
+        let before = self.text.get(at.saturating_sub(WORD)..at).unwrap_or_default();
+        let before = before.iter().rev().take_while(is_part).count();
+        let after = self.text.get(at..).unwrap_or_default();
+        let after = after.iter().take(WORD).take_while(is_part).count();
+        let start = self.plain.saturating_sub(before);
+        self.words.push(Word {
+            span: at - before..at + after,
+            plain: start..start + before + after,
+            classes: Class::Address.into(),
+            opens: true,
+            opens_value: false,
+        });
+    }
+}
+
+/// What is left of the classes of a word that stands after an article or names a field: it asks for nothing.
+pub(super) fn unless_noun(text: &[u8], span: &Range<usize>, classes: ClassSet) -> ClassSet {
+    if classes.meets(actions()) && names_field(text, span.end) {
+        classes.without(actions())
+    } else {
+        classes
+    }
+}
+
+/// The longest entity, which becomes one character or none.
+const LONGEST_ENTITY: usize = 12;
+
+static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::build);
+
+/// Bits of the sieve, as a power of two.
+const SIEVE_BITS: u32 = 15;
+const SIEVE_WORDS: usize = 1 << (SIEVE_BITS - 6);
+
+/// The words of the lexicon by their beginning, and the articles.
+struct Vocabulary {
+    known: FxHashMap<(u64, usize), Known>,
+    /// Says of most other words that they are not known.
+    sieve: Box<[u64; SIEVE_WORDS]>,
+    /// The marks with which something begins.
+    marks: [bool; 256],
+}
+
+#[derive(Default)]
+struct Known {
+    phrases: Vec<Phrase>,
+    is_article: bool,
+}
+
+/// A phrase of the lexicon after its first word.
+struct Phrase {
+    rest: Box<[u8]>,
+    /// The letter after the blank, folded, if that is how the rest begins.
+    next: Option<u8>,
+    classes: ClassSet,
+}
+
+impl Vocabulary {
+    fn build() -> Self {
+        let mut known: FxHashMap<(u64, usize), Known> = FxHashMap::default();
+        for (entry, classes) in LEXICON.entries() {
+            let bytes = entry.as_bytes();
+            let length = word_length(bytes);
+            if length > 0 {
+                let rest: Box<[u8]> = bytes.get(length..).unwrap_or_default().into();
+                let next = nearest(rest.iter().copied());
+                let list = &mut known.entry(key(bytes, length)).or_default().phrases;
+                list.push(Phrase { rest, next, classes });
+            }
+        }
+        for article in ARTICLES {
+            let key = key(article.as_bytes(), article.len());
+            known.entry(key).or_default().is_article = true;
+        }
+        let mut sieve = Box::new([0; SIEVE_WORDS]);
+        for &(start, length) in known.keys() {
+            let (word, bit) = place_in_sieve(start, length);
+            if let Some(word) = sieve.get_mut(word) {
+                *word |= 1 << bit;
+            }
+        }
+        let begins = |mark| mark == b'@' || LEXICON.marked(mark).next().is_some();
+        let mut marks = [false; 256];
+        for (means, mark) in marks.iter_mut().zip(0..=u8::MAX) {
+            *means = begins(mark);
+        }
+        Self { known, sieve, marks }
+    }
+
+    #[inline]
+    fn look_up(&self, bytes: &[u8], length: usize) -> Option<&Known> {
+        let (start, length) = key(bytes, length);
+        let (word, bit) = place_in_sieve(start, length);
+        if self.sieve.get(word)? >> bit & 1 == 0 {
+            return None;
+        }
+        self.known.get(&(start, length))
+    }
+}
+
+#[inline]
+const fn place_in_sieve(start: u64, length: usize) -> (usize, u64) {
+    let hash = start
+        .wrapping_add(length as u64)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        >> (64 - SIEVE_BITS);
+    ((hash >> 6) as usize, hash & 63)
+}
+
+/// The first eight bytes of a word in lower case, and its length.
+#[inline]
+fn key(bytes: &[u8], length: usize) -> (u64, usize) {
+    const SMALL: u64 = 0x2020_2020_2020_2020;
+    let start = match bytes.first_chunk::<8>() {
+        Some(start) => u64::from_le_bytes(*start),
+        None => bytes
+            .iter()
+            .rev()
+            .fold(0, |start, byte| start << 8 | u64::from(*byte)),
+    };
+    let missing = 8_usize.saturating_sub(length) as u32 * 8;
+    let mask = u64::MAX.checked_shr(missing).unwrap_or(0);
+    ((start | SMALL) & mask, length)
+}
+
+/// Whether an utterance may begin after what was said, in its plain reading. Escapes and codes may stand for anything.
+fn may_open(said: &[u8]) -> bool {
+    let before = said.get(said.len().saturating_sub(WORD)..).unwrap_or_default();
+    let skipped = |byte: &&u8| matches!(byte, b' ' | b'*' | b'_' | b'`' | b'(');
+    let blanks = before.iter().rev().take_while(skipped).count();
+    let said = before.get(..before.len() - blanks).unwrap_or_default();
+    let Some(last) = said.last() else { return true };
+    let near = said
+        .get(said.len().saturating_sub(LONGEST_ENTITY)..)
+        .unwrap_or_default();
+    !last.is_ascii_alphanumeric() || near.iter().any(|byte| matches!(byte, b'\\' | b'%' | b'=' | b'&'))
+}
+
+/// Whether a quote that follows a colon or a bracket stands before this place, whatever blanks and escapes are between.
+fn opens_value(text: &[u8], at: usize) -> bool {
+    let Some([before @ .., b'"' | b'\'']) = text.get(..at) else {
+        return false;
+    };
+    let last = before
+        .iter()
+        .rev()
+        .take(WORD)
+        .find(|byte| !byte.is_ascii_whitespace() && **byte != b'\\');
+    matches!(last, Some(b':' | b'[') | None)
+}
+
+fn names_field(text: &[u8], end: usize) -> bool {
+    matches!(text.get(end..), Some([b':', ..] | [b'"' | b'\'', b':', ..]))
+}
+
+/// The length of the ASCII word at the start of the bytes.
+#[inline]
+fn word_length(bytes: &[u8]) -> usize {
+    bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric())
+        .count()
+}
+
+/// The start of the word that a place lies in.
+fn word_start(text: &[u8], at: usize) -> usize {
+    let before = text.get(at.saturating_sub(WORD)..at).unwrap_or_default();
+    at - before
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_alphanumeric())
+        .count()
+}
