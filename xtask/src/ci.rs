@@ -1,11 +1,12 @@
 //! What has to pass before a change is merged.
 
-use crate::mcp_clients;
 use crate::steps::{cargo, say};
+use crate::{mcp_clients, mcp_conformance};
 
 /// Every test of the workspace, the style checks of [`crate::tidy`] among them.
 pub(crate) fn test() -> Result<(), String> {
     mcp_clients::install()?;
+    mcp_conformance::install()?;
     cargo(&["test", "--workspace"], &[])?;
     say("==> all tests passed");
     Ok(())

@@ -5,6 +5,8 @@ mod ci;
 mod eval;
 mod fuzz;
 mod mcp_clients;
+mod mcp_conformance;
+mod packages;
 mod steps;
 mod tidy;
 
@@ -19,6 +21,7 @@ usage: cargo xtask COMMAND
   fuzz [TARGET [SECONDS]]
                   looks for inputs that break the detector's laws; needs cargo-fuzz
   mcp-clients     the official MCP clients and servers that some tests need, into target/mcp-test
+  mcp-conformance the official MCP conformance suite, directly and through the gateway
   bench [NAME]    what things cost, beside the machine's own limits in the same run
   eval [model]    how well the detectors do on ../shared/eval, or a model beside them; writes docs/quality.md and
                   docs/quality-model.md";
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
         "lint" => ci::lint(),
         "tidy" => tidy::run(),
         "mcp-clients" => mcp_clients::install(),
+        "mcp-conformance" => mcp_conformance::run(),
         "ci" => ci::test().and_then(|()| ci::lint()),
         "bench" => bench::run(words.next().as_deref()),
         "eval" => eval::run(words.next().as_deref()),

@@ -18,6 +18,7 @@ mod routing;
 mod session;
 mod strict;
 mod upstream;
+mod wanted;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,6 +43,15 @@ pub enum ClosedTools {
     Hide,
 }
 
+/// Under which names a gateway over HTTP lets itself be spoken to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hosts {
+    /// The names of this machine for itself, and these.
+    Named(Vec<String>),
+    /// Any: other machines reach it, under names it does not know.
+    Any,
+}
+
 /// How the gateway behaves towards clients and servers.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -55,6 +65,8 @@ pub struct Options {
     pub call_timeout: Duration,
     /// The most sessions over HTTP at once.
     pub sessions: usize,
+    /// The names that requests over HTTP may call the gateway by.
+    pub hosts: Hosts,
 }
 
 impl Options {
@@ -65,6 +77,7 @@ impl Options {
         start_timeout: Duration::from_secs(30),
         call_timeout: Duration::from_secs(300),
         sessions: 256,
+        hosts: Hosts::Named(Vec::new()),
     };
 }
 

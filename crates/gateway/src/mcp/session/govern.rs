@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use tidegate_core::{Decision, Name};
+use tidegate_core::{Decision, Name, Permit};
 use tidegate_engine::Payload;
 
 use super::stopped::Stopped;
 use super::{Session, locked};
 use crate::mcp::era::Era;
-use crate::mcp::message::Envelope;
+use crate::mcp::message::{Envelope, code};
 use crate::mcp::names::{self, Surface};
 use crate::mcp::object::{Object, Raw, raw};
 use crate::mcp::outlet::Outlet;
@@ -40,16 +40,13 @@ impl Session {
         outlet: &Outlet,
         request: Envelope,
     ) -> Result<Envelope, Stopped> {
-        let mut params = request.params();
+        let mut params = Object::clone(&request.params());
         let name = params.text("name").unwrap_or_default();
         let unknown = || {
             let name = Name::parse(&name).map_or_else(|_| String::new(), |name| format!(" \"{name}\""));
             let reason = format!("tool{name} blocked: no server has a tool of that name");
-            Stopped::by(
-                "unknown-tool",
-                reason,
-                "look at tools/list for the tools there are",
-            )
+            let remedy = "look at tools/list for the tools there are";
+            Stopped::by("unknown-tool", reason, remedy).coded(code::INVALID_PARAMS)
         };
         let (server, own) = names::resolve(&self.hub.servers, &name).ok_or_else(unknown)?;
         let subject = names::shown(&self.hub.servers, server, own).ok_or_else(unknown)?;
@@ -66,8 +63,7 @@ impl Session {
             server,
             subject,
         };
-        self.exchange(&errand, payload, request.with_params(&params))
-            .await
+        self.exchange(&errand, payload, request.with_params(params)).await
     }
 
     /// How a tool stands, after its server was asked for its tools at least once.
@@ -94,20 +90,25 @@ impl Session {
             key, server, subject, ..
         } = errand;
         self.ways.calls(*key, subject);
-        let authorized = self
-            .hub
-            .engine
-            .authorize(&self.caller, &self.id, subject, &Payload::new(content))
-            .await?;
-        let permit = match authorized.decision {
-            Decision::Allow(permit) => permit,
-            Decision::Deny(refusal) | Decision::Hold(refusal) => return Err((&refusal).into()),
-        };
+        let permit = self.permit(subject, content).await?;
         let failed = |why| Stopped::at_server(self.name_of(*server), &why);
         let connection = self.connection(*server).await.map_err(failed)?;
         let sent = |id| self.ways.sent(*key, *server, id);
         let answer = connection.forward(permit.clear(request), sent).await;
         self.let_in(errand, answer.map_err(failed)?).await
+    }
+
+    /// The permit to send this, if the rules give one.
+    pub(super) async fn permit(&self, subject: &Name, content: Value) -> Result<Permit, Stopped> {
+        let authorized = self
+            .hub
+            .engine
+            .authorize(&self.caller, &self.id, subject, &Payload::new(content))
+            .await?;
+        match authorized.decision {
+            Decision::Allow(permit) => Ok(permit),
+            Decision::Deny(refusal) | Decision::Hold(refusal) => Err((&refusal).into()),
+        }
     }
 
     /// Lets an answer in: what is given back is what the client may see.
@@ -175,9 +176,7 @@ impl Session {
             Some(outlet) => {
                 outlet.send(&changed).await;
             }
-            None => {
-                self.ways.send_general(changed).await;
-            }
+            None => self.announce(changed).await,
         }
     }
 

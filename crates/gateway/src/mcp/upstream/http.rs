@@ -30,7 +30,7 @@ const RESUME_AFTER: Duration = Duration::from_millis(500);
 const DEAF: &str = "it does not answer";
 
 /// The reading of an answer; it ends when nobody waits for the answer any more.
-pub(super) struct Reading(AbortHandle);
+pub(crate) struct Reading(AbortHandle);
 
 impl Drop for Reading {
     fn drop(&mut self) {
@@ -142,10 +142,10 @@ impl Exchange {
         self.addressed(request).body(message.to_line())
     }
 
-    /// Keeps a stream open for what the server says unasked, as long as it offers one.
-    pub(super) fn listen(self: &Arc<Self>) {
+    /// Keeps a stream open for what the server says unasked, as long as it offers one and what is given back is kept.
+    pub(super) fn listen(self: &Arc<Self>) -> Reading {
         let exchange = Arc::downgrade(self);
-        tokio::spawn(async move {
+        let listening = tokio::spawn(async move {
             let mut last_event = None;
             loop {
                 let Some(exchange) = exchange.upgrade().filter(|exchange| exchange.is_wanted()) else {
@@ -163,6 +163,35 @@ impl Exchange {
                 tokio::time::sleep(retry.max(RESUME_AFTER)).await;
             }
         });
+        Reading(listening.abort_handle())
+    }
+
+    /// Keeps a request open whose stream has no end, as long as the server takes it and what is given back is kept.
+    pub(super) fn subscribe(self: &Arc<Self>, request: &Envelope, id: u64) -> Reading {
+        let (exchange, request) = (Arc::downgrade(self), request.clone());
+        let listening = tokio::spawn(async move {
+            loop {
+                let Some(exchange) = exchange.upgrade().filter(|exchange| exchange.is_wanted()) else {
+                    return;
+                };
+                let opened = exchange.posting(&request).send().await;
+                let Some(response) = opened.ok().filter(is_stream) else {
+                    return;
+                };
+                let ended = exchange.events(response, Some(id)).await;
+                let Ok(Stream {
+                    answered: false,
+                    retry,
+                    ..
+                }) = ended
+                else {
+                    return;
+                };
+                drop(exchange);
+                tokio::time::sleep(retry.max(RESUME_AFTER)).await;
+            }
+        });
+        Reading(listening.abort_handle())
     }
 
     fn is_wanted(&self) -> bool {
@@ -200,16 +229,16 @@ impl Exchange {
 
     async fn answer(&self, response: Response, id: Option<u64>) -> Result<(), UpstreamError> {
         let status = response.status();
+        let is_events = is_stream(&response);
         let kind = response.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let is_events = kind.starts_with("text/event-stream");
         let is_json = kind.starts_with("application/json");
         if status == StatusCode::NOT_FOUND && self.state().session.is_some() {
             // The server forgot the conversation; the next call starts another.
             self.over(&UpstreamError::Gone);
             return Err(UpstreamError::Gone);
         }
-        if status.is_success() && is_events {
+        if is_events {
             return self.until_answered(response, id).await;
         }
         if is_json && id.is_some() {
@@ -326,6 +355,12 @@ impl Exchange {
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn is_stream(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    response.status().is_success() && kind.starts_with("text/event-stream")
 }
 
 struct Stream {

@@ -122,10 +122,8 @@ impl Link {
         let over = EndUnlessKept(&connection, true);
         let greeted = greet(&connection, hello).await?;
         connection.greeted(greeted);
-        if let Wire::Http(exchange) = connection.wire()
-            && connection.era() == Era::Greeted
-        {
-            exchange.listen();
+        if connection.era() == Era::Greeted {
+            connection.overhear().await;
         }
         over.keep();
         Ok(connection)
