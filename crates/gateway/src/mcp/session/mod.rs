@@ -118,6 +118,9 @@ impl Session {
     /// The conversation with a server, begun where it is not under way.
     async fn connection(&self, server: usize) -> Result<Arc<Connection>, UpstreamError> {
         let entry = self.links.get(server).ok_or(UpstreamError::Gone)?;
+        if let Some(connection) = entry.link.current().await {
+            return Ok(connection);
+        }
         let hello = locked(&self.hello).clone();
         let me = self.me.clone();
         let mut begun = false;

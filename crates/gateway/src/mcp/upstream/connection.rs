@@ -208,15 +208,27 @@ impl Connection {
         sent(id);
         let place = Place { connection: self, id };
         let request = self.in_tongue(request).with_id(&id.to_string());
-        let _reading = match &self.wire {
+        let waiting = answer_or_silence(answered, &alive, patience);
+        let outcome = match &self.wire {
             Wire::Pipe(pipe) => {
                 let sent = tokio::time::timeout(patience, pipe.send(request.to_line())).await;
                 sent.unwrap_or(Err(UpstreamError::TimedOut))?;
-                None
+                waiting.await
             }
-            Wire::Http(exchange) => Some(exchange.ask(&request, id)),
+            Wire::Http(exchange) => {
+                // What comes back is read here and not in a task of its own, so that reading ends with waiting.
+                let reading = async {
+                    if let Err(why) = exchange.ask(&request, id).await {
+                        self.failed(id, why);
+                    }
+                    std::future::pending().await
+                };
+                tokio::select! {
+                    outcome = waiting => outcome,
+                    () = reading => Err(UpstreamError::Gone),
+                }
+            }
         };
-        let outcome = answer_or_silence(answered, &alive, patience).await;
         if matches!(outcome, Err(UpstreamError::TimedOut)) {
             self.cancel(id).await;
         }
@@ -271,7 +283,7 @@ impl Connection {
     }
 
     /// One request got no answer.
-    pub(super) fn failed(&self, id: u64, why: UpstreamError) {
+    fn failed(&self, id: u64, why: UpstreamError) {
         if let Some(waiting) = self.pending().remove(&id) {
             let _ = waiting.answer.send(Err(why));
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, RequestBuilder, Response, StatusCode};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
@@ -29,7 +29,7 @@ const RESUME_AFTER: Duration = Duration::from_millis(500);
 
 const DEAF: &str = "it does not answer";
 
-/// The reading of an answer; it ends when nobody waits for the answer any more.
+/// The reading of a stream that has no end; it ends with this.
 pub(crate) struct Reading(AbortHandle);
 
 impl Drop for Reading {
@@ -41,7 +41,7 @@ impl Drop for Reading {
 /// An address and the conversation that is held with it.
 pub(crate) struct Exchange {
     client: Client,
-    url: String,
+    url: Url,
     headers: HeaderMap,
     read: mpsc::Sender<Read>,
     state: Mutex<State>,
@@ -84,7 +84,7 @@ impl Exchange {
         let (read, received) = incoming();
         let exchange = Self {
             client,
-            url: url.to_owned(),
+            url: Url::parse(url).map_err(|_| UpstreamError::Unreachable("its address is none"))?,
             headers,
             read,
             state: Mutex::default(),
@@ -103,24 +103,13 @@ impl Exchange {
         self.state().protocol = HeaderValue::try_from(protocol).ok();
     }
 
-    /// Sends a request. What comes back is read in the background, so that a notification can pass before the answer;
-    /// the reading ends with what is given back.
-    pub(super) fn ask(self: &Arc<Self>, request: &Envelope, id: u64) -> Reading {
-        let sending = self.posting(request).send();
-        let exchange = Arc::clone(self);
-        let reading = tokio::spawn(async move {
-            let outcome = match sending.await {
-                Ok(response) => {
-                    exchange.remember(&response);
-                    exchange.answer(response, Some(id)).await
-                }
-                Err(_) => Err(UpstreamError::Unreachable(DEAF)),
-            };
-            if let Err(why) = outcome {
-                exchange.failed(id, why);
-            }
-        });
-        Reading(reading.abort_handle())
+    /// Sends a request and reads what comes back: what is told before the answer, and the answer, each to whom it
+    /// concerns.
+    pub(super) async fn ask(&self, request: &Envelope, id: u64) -> Result<(), UpstreamError> {
+        let response = self.posting(request).send().await;
+        let response = response.map_err(|_| UpstreamError::Unreachable(DEAF))?;
+        self.remember(&response);
+        self.answer(response, Some(id)).await
     }
 
     /// Sends what wants no answer.
@@ -133,7 +122,7 @@ impl Exchange {
     fn posting(&self, message: &Envelope) -> RequestBuilder {
         let mut request = self
             .client
-            .post(&self.url)
+            .post(self.url.clone())
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, text/event-stream");
         for (name, value) in routing::headers(message) {
@@ -200,7 +189,10 @@ impl Exchange {
     }
 
     async fn get(&self, last_event: Option<&String>) -> Option<Response> {
-        let mut request = self.client.get(&self.url).header(ACCEPT, "text/event-stream");
+        let mut request = self
+            .client
+            .get(self.url.clone())
+            .header(ACCEPT, "text/event-stream");
         if let Some(id) = last_event {
             request = request.header(LAST_EVENT, id);
         }
@@ -266,6 +258,12 @@ impl Exchange {
         }
         let message = std::str::from_utf8(&body).ok().map(Message::read);
         match message {
+            // An answer that comes alone has nothing before it to wait for.
+            Some(Ok(Message::Response(answer))) => {
+                let connection = self.state().connection.upgrade();
+                connection.ok_or(UpstreamError::Gone)?.answered(answer);
+                Ok(())
+            }
             Some(Ok(message)) => self.deliver(message, id).await,
             _ if status.is_success() => Err(UpstreamError::Unreachable("what it sends is no message")),
             _ => Err(UpstreamError::Status(status.as_u16())),
@@ -338,13 +336,6 @@ impl Exchange {
         self.read.send(Ok(read)).await.map_err(|_| UpstreamError::Gone)
     }
 
-    fn failed(&self, id: u64, why: UpstreamError) {
-        let connection = self.state().connection.upgrade();
-        if let Some(connection) = connection {
-            connection.failed(id, why);
-        }
-    }
-
     fn over(&self, why: &UpstreamError) {
         let connection = self.state().connection.upgrade();
         if let Some(connection) = connection {
@@ -378,7 +369,7 @@ impl Drop for Exchange {
         // The server may forget the conversation; whether it hears so changes nothing here.
         let farewell = self
             .client
-            .delete(&self.url)
+            .delete(self.url.clone())
             .headers(self.headers.clone())
             .header(SESSION, session);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
