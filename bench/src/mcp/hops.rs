@@ -137,6 +137,7 @@ pub async fn serve_gateway(server: &str, directory: &Path) -> Outcome<()> {
         reach: Reach::Url {
             url: format!("http://{server}/mcp"),
             headers_env: Vec::new(),
+            ca_file: None,
         },
     };
     let pins = Pins::in_directory(directory);

@@ -131,9 +131,14 @@ fn mcp(config: &Config, engine: &Arc<Engine>) -> Arc<Mcp> {
         bare_names: server.bare_names,
         reach: match server.reach.clone() {
             config::Reach::Command { command, args, env } => Reach::Command { command, args, env },
-            config::Reach::Url { url, headers_env } => Reach::Url {
+            config::Reach::Url {
+                url,
+                headers_env,
+                ca_file,
+            } => Reach::Url {
                 url: url.into(),
                 headers_env,
+                ca_file,
             },
         },
     };

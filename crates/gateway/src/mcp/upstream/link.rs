@@ -136,8 +136,13 @@ impl Link {
                 let (pipe, incoming) = Pipe::start(&self.server.name, command, args, env, most)?;
                 Ok((Wire::Pipe(pipe), incoming))
             }
-            Reach::Url { url, headers_env } => {
-                let (exchange, incoming) = Exchange::with(url, headers_env, self.bounds)?;
+            Reach::Url {
+                url,
+                headers_env,
+                ca_file,
+            } => {
+                let authorities = ca_file.as_deref();
+                let (exchange, incoming) = Exchange::with(url, headers_env, authorities, self.bounds)?;
                 Ok((Wire::Http(exchange), incoming))
             }
         }
