@@ -53,6 +53,17 @@ pub struct Halt {
     pub at: Moment,
 }
 
+impl Halt {
+    /// The source of a halt that is no alarm: the run has ended. It stops what any halt stops, in every process.
+    pub const END: &'static str = "tidegate.session-end";
+
+    /// Whether it stands for the end of the run.
+    #[must_use]
+    pub fn is_end(&self) -> bool {
+        self.source.as_str() == Self::END
+    }
+}
+
 /// What an entry did to the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Class, Name};
+use crate::{Class, Integrity, Name};
 
 /// What a tool's code may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -140,6 +140,8 @@ pub struct ToolFacts {
     pub sink: bool,
     /// How much of a person its calls need.
     pub control: Control,
+    /// How far it is believed, and what it guards.
+    pub integrity: Integrity,
 }
 
 impl ToolFacts {
@@ -154,6 +156,7 @@ impl ToolFacts {
             external: false,
             sink: false,
             control: Control::Auto,
+            integrity: Integrity::UNDECLARED,
         }
     }
 }
@@ -175,6 +178,8 @@ pub struct Tool {
     pub sink: bool,
     /// How much of a person its calls need.
     pub control: Control,
+    /// How far it is believed, and what it guards.
+    pub integrity: Integrity,
 }
 
 impl Tool {
@@ -196,6 +201,7 @@ impl Tool {
             external,
             sink: facts.sink,
             control: facts.control,
+            integrity: facts.integrity,
         }
     }
 

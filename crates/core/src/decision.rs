@@ -1,6 +1,6 @@
 //! The one rule that blocks, and the permit that only it can give.
 
-use crate::{Class, ContextState, Control, Kinds, Refusal, Rule, Tool};
+use crate::{Class, ContextState, Control, Doubt, Kinds, Refusal, Rule, Tool};
 
 /// A call that somebody wants to make.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,18 @@ pub enum Decision {
     Hold(Refusal),
     /// The call may not go on.
     Deny(Refusal),
+}
+
+impl Decision {
+    /// The same decision, unless a guarded argument is doubted: what would pass, or wait for a person anyway, is held
+    /// for that reason then. A denial stays what it is.
+    #[must_use]
+    pub fn doubted(self, attempt: Attempt<'_>, doubt: Option<Doubt>) -> Self {
+        match (self, doubt) {
+            (Self::Allow(_) | Self::Hold(_), Some(doubt)) => Self::Hold(Refusal::doubted(doubt, attempt)),
+            (decision @ (Self::Allow(_) | Self::Hold(_) | Self::Deny(_)), _) => decision,
+        }
+    }
 }
 
 /// Leave to send one thing to one place.
@@ -60,8 +72,13 @@ pub fn decide(attempt: Attempt<'_>) -> Decision {
         arguments,
         ..
     } = attempt;
-    if context.halted().is_some() {
-        return Decision::Deny(Refusal::of(Rule::SessionHalted, attempt));
+    if let Some(halt) = context.halted() {
+        let rule = if halt.is_end() {
+            Rule::SessionEnded
+        } else {
+            Rule::SessionHalted
+        };
+        return Decision::Deny(Refusal::of(rule, attempt));
     }
     if tool.control == Control::Blocked {
         return Decision::Deny(Refusal::of(Rule::ToolBlocked, attempt));
@@ -83,7 +100,7 @@ pub fn decide(attempt: Attempt<'_>) -> Decision {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Entry, Halt, Moment, Name, ToolFacts};
+    use crate::{DoubtCause, Entry, Halt, Moment, Name, ToolFacts};
     use proptest::prelude::*;
 
     fn name(text: &str) -> Name {
@@ -148,6 +165,48 @@ mod tests {
     }
 
     #[test]
+    fn a_doubt_holds_what_would_pass_and_leaves_a_denial_alone() {
+        let doubt = || {
+            Some(Doubt {
+                argument: "recipient".parse().unwrap(),
+                cause: DoubtCause::Untrusted {
+                    source: name("read_file"),
+                },
+            })
+        };
+        let (clean, private) = (ContextState::clean(), context_at(Class::Pii));
+        let cases = [
+            (Control::Auto, &clean, Some(Rule::UntrustedOrigin)),
+            (Control::HumanApproval, &clean, Some(Rule::UntrustedOrigin)),
+            (Control::Blocked, &clean, None),
+            (Control::Auto, &private, None),
+        ];
+        for (control, context, held_by) in cases {
+            let tool = tool(Class::Internal, control);
+            let attempt = Attempt {
+                tool: &tool,
+                context,
+                arguments: Class::Public,
+                argument_kinds: Kinds::NONE,
+            };
+            match decide(attempt).doubted(attempt, doubt()) {
+                Decision::Hold(refusal) => {
+                    assert_eq!(Some(refusal.rule()), held_by);
+                    let reason = refusal.reason();
+                    assert!(
+                        reason.contains("recipient") && reason.contains("read_file"),
+                        "{reason}"
+                    );
+                }
+                Decision::Deny(_) => assert_eq!(held_by, None),
+                Decision::Allow(_) => panic!("a doubted call passed"),
+            }
+            let undoubted = decide(attempt).doubted(attempt, None);
+            assert!(!matches!(undoubted, Decision::Hold(r) if r.rule() == Rule::UntrustedOrigin));
+        }
+    }
+
+    #[test]
     fn nothing_passes_in_a_halted_session() {
         let mut halted = ContextState::clean();
         halted.halt(Halt {
@@ -156,6 +215,13 @@ mod tests {
         });
         let decision = verdict(&tool(Class::Secret, Control::Auto), &halted, Class::Public);
         assert!(matches!(decision, Decision::Deny(r) if r.rule() == Rule::SessionHalted));
+        let mut ended = ContextState::clean();
+        ended.halt(Halt {
+            source: name(Halt::END),
+            at: Moment(0),
+        });
+        let decision = verdict(&tool(Class::Secret, Control::Auto), &ended, Class::Public);
+        assert!(matches!(decision, Decision::Deny(r) if r.rule() == Rule::SessionEnded && !r.retryable()));
     }
 
     #[test]

@@ -6,6 +6,8 @@
 //! choice strands some call for good, since labels do not fall. Taking the earliest such call each time gives the
 //! first order, in the plan's own numbering, of all that are safe: the plan is disturbed as little as that allows.
 
+mod confine;
+
 use crate::manifest::is_closed;
 use crate::{Class, ContextState, Control, ControlList, Label, Name, Tool};
 
@@ -31,6 +33,37 @@ pub struct Violation {
     pub suggestion: String,
 }
 
+/// A step that makes the rest of a plan possible where no order does, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// Which step, counted from zero.
+    pub at_step: usize,
+    /// Its tool.
+    pub tool: Name,
+    /// How its result is kept out of this session's context.
+    pub way: Confinement,
+}
+
+/// How a result is kept out of a context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confinement {
+    /// Behind a handle: every step that needs it is an authorized sink for its class.
+    Seal,
+    /// In a child session that answers with declared values only.
+    ChildSession,
+}
+
+impl Confinement {
+    /// The name used on every wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Seal => "seal",
+            Self::ChildSession => "child-session",
+        }
+    }
+}
+
 /// What is to be said of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanReport {
@@ -38,6 +71,8 @@ pub struct PlanReport {
     pub violations: Vec<Violation>,
     /// The steps in an order in which all of them pass, if there is one.
     pub safe_ordering: Option<Vec<usize>>,
+    /// Where there is no such order: the steps to keep out of this context so that there is one, if that helps.
+    pub proposals: Vec<Proposal>,
 }
 
 impl PlanReport {
@@ -81,19 +116,24 @@ pub fn validate_plan(
         .iter()
         .map(|call| Step::new(control.find(call.tool.as_str())?, &call.after))
         .collect();
-    let safe_ordering = steps
-        .filter(|_| context.halted().is_none())
-        .and_then(|s| safe_ordering(context.label(), &s));
+    let steps = steps.filter(|_| context.halted().is_none());
+    let safe_ordering = steps.as_ref().and_then(|s| safe_ordering(context.label(), s));
+    let proposals = match (&steps, &safe_ordering) {
+        (Some(steps), None) => confine::proposals(context.label(), calls, steps),
+        _ => Vec::new(),
+    };
     let violations = Walk {
         control,
         context,
         calls,
         safe_ordering: safe_ordering.as_deref(),
+        proposals: &proposals,
     }
     .violations();
     Ok(PlanReport {
         violations,
         safe_ordering,
+        proposals,
     })
 }
 
@@ -116,6 +156,7 @@ fn check_dependencies(calls: &[PlannedCall]) -> Result<(), BadPlan> {
 struct Step<'a> {
     returns: Class,
     ceiling: Class,
+    sink: bool,
     after: &'a [usize],
 }
 
@@ -124,6 +165,7 @@ impl<'a> Step<'a> {
         (tool.control != Control::Blocked).then_some(Self {
             returns: tool.returns,
             ceiling: tool.ceiling,
+            sink: tool.sink,
             after,
         })
     }
@@ -174,6 +216,7 @@ struct Walk<'a> {
     context: &'a ContextState,
     calls: &'a [PlannedCall],
     safe_ordering: Option<&'a [usize]>,
+    proposals: &'a [Proposal],
 }
 
 impl Walk<'_> {
@@ -277,10 +320,23 @@ impl Walk<'_> {
         } else {
             "the steps need each other the wrong way round"
         };
-        format!(
-            "no order is safe: {why}; have the internal result sealed so that it does not enter the context, ask a \
-             person to approve the call, or do {name} in a child session"
-        )
+        if self.proposals.is_empty() || closed_now {
+            return format!(
+                "no order is safe: {why}; do {name} in a run that has not seen this data, or hand it to a person"
+            );
+        }
+        let ways = self.proposals.iter().map(|proposal| match proposal.way {
+            Confinement::Seal => format!(
+                "have the result of {} (step {}) sealed and pass its handle on",
+                proposal.tool, proposal.at_step
+            ),
+            Confinement::ChildSession => format!(
+                "do {} (step {}) in a child session that answers with declared values",
+                proposal.tool, proposal.at_step
+            ),
+        });
+        let ways: Vec<_> = ways.collect();
+        format!("no order is safe: {why}; {}", ways.join(", and "))
     }
 }
 

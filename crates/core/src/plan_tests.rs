@@ -91,6 +91,18 @@ fn no_order_is_said_plainly() {
             .starts_with("no order is safe: the steps need each other")
     );
 
+    let proposal = Proposal {
+        at_step: 0,
+        tool: name("search_email"),
+        way: Confinement::ChildSession,
+    };
+    assert_eq!(report.proposals, [proposal]);
+    assert!(
+        report.violations[0]
+            .suggestion
+            .ends_with("do search_email (step 0) in a child session that answers with declared values")
+    );
+
     for (context, calls) in [
         (at(Class::Pii), plan(&[("web_search", &[])])),
         (ContextState::clean(), plan(&[("gmail_send", &[])])),
@@ -99,7 +111,60 @@ fn no_order_is_said_plainly() {
         let report = validate_plan(&control(), &context, &calls).unwrap();
         assert!(!report.is_valid());
         assert_eq!(report.safe_ordering, None);
+        assert_eq!(report.proposals, [], "nothing that is kept out would help");
     }
+}
+
+#[test]
+fn a_result_that_only_sinks_need_is_sealed() {
+    let mut tools: Vec<_> = control().iter().cloned().collect();
+    tools.extend([
+        tool("booking_lookup", Class::Pii, Class::Secret),
+        Tool {
+            sink: true,
+            ..tool("draft_mail", Class::Public, Class::Pii)
+        },
+    ]);
+    let control = ControlList::new(tools).unwrap();
+    let check = |calls: &[(&str, &[usize])], expected: &[(usize, Confinement)]| {
+        let report = validate_plan(&control, &ContextState::clean(), &plan(calls)).unwrap();
+        let proposed: Vec<_> = report.proposals.iter().map(|p| (p.at_step, p.way)).collect();
+        assert_eq!(proposed, expected, "{calls:?}");
+    };
+    let (seal, child) = (Confinement::Seal, Confinement::ChildSession);
+    check(
+        &[
+            ("booking_lookup", &[]),
+            ("draft_mail", &[0]),
+            ("web_search", &[1]),
+        ],
+        &[(0, seal)],
+    );
+    check(
+        &[
+            ("booking_lookup", &[]),
+            ("draft_mail", &[0]),
+            ("web_search", &[0]),
+        ],
+        &[(0, child)],
+    );
+    check(
+        &[
+            ("search_email", &[]),
+            ("booking_lookup", &[]),
+            ("web_search", &[0, 1]),
+            ("github_create_pr", &[1]),
+        ],
+        &[(0, child), (1, child)],
+    );
+    check(
+        &[
+            ("search_email", &[]),
+            ("booking_lookup", &[0]),
+            ("github_create_pr", &[1]),
+        ],
+        &[(1, child)],
+    );
 }
 
 #[test]
@@ -164,7 +229,9 @@ proptest! {
             .map(|(i, (_, _, after))| after.iter().copied().filter(|b| *b < raw.len() && *b != i).collect())
             .collect();
         let steps: Vec<Step<'_>> = raw.iter().zip(&afters)
-            .map(|((returns, ceiling, _), after)| Step { returns: class(*returns), ceiling: class(*ceiling), after })
+            .map(|((returns, ceiling, _), after)| Step {
+                returns: class(*returns), ceiling: class(*ceiling), sink: false, after,
+            })
             .collect();
         let label = Label::CLEAN.raise(class(start));
         prop_assert_eq!(safe_ordering(label, &steps), brute_force(label, &steps));

@@ -1,6 +1,6 @@
 //! Why a call did not pass, in words an agent can act on. Built from names and classes alone, never from data.
 
-use crate::{Attempt, Class, Kinds, Name, Tool};
+use crate::{Attempt, Class, Doubt, DoubtCause, Kinds, Name, Tool};
 
 /// The rule that stopped a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +17,12 @@ pub enum Rule {
     HumanApproval,
     /// A person must decide before anything passes in this session.
     SessionHalted,
+    /// The run has ended.
+    SessionEnded,
+    /// A guarded argument came from untrusted content alone.
+    UntrustedOrigin,
+    /// Nobody believed is known to have brought a guarded argument.
+    UnknownOrigin,
     /// The authority says this principal may not use the tool.
     NotPermitted,
     /// The authority cannot be asked.
@@ -25,13 +31,16 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::UnknownTool,
         Self::ToolBlocked,
         Self::LabelAboveCeiling,
         Self::ArgumentsAboveCeiling,
         Self::HumanApproval,
         Self::SessionHalted,
+        Self::SessionEnded,
+        Self::UntrustedOrigin,
+        Self::UnknownOrigin,
         Self::NotPermitted,
         Self::AuthorityUnreachable,
     ];
@@ -46,6 +55,9 @@ impl Rule {
             Self::ArgumentsAboveCeiling => "arguments-above-ceiling",
             Self::HumanApproval => "human-approval",
             Self::SessionHalted => "session-halted",
+            Self::SessionEnded => "session-ended",
+            Self::UntrustedOrigin => "untrusted-origin",
+            Self::UnknownOrigin => "unknown-origin",
             Self::NotPermitted => "not-permitted",
             Self::AuthorityUnreachable => "authority-unreachable",
         }
@@ -63,6 +75,7 @@ pub struct Refusal {
     kinds: Kinds,
     argument_kinds: Kinds,
     source: Option<Name>,
+    doubt: Option<Doubt>,
 }
 
 impl Refusal {
@@ -88,6 +101,20 @@ impl Refusal {
             kinds: context.kinds(),
             argument_kinds,
             source: halted_by.or_else(|| context.contamination_source()).cloned(),
+            doubt: None,
+        }
+    }
+
+    /// A refusal because a guarded argument is doubted.
+    #[must_use]
+    pub fn doubted(doubt: Doubt, attempt: Attempt<'_>) -> Self {
+        let rule = match doubt.cause {
+            DoubtCause::Untrusted { .. } => Rule::UntrustedOrigin,
+            DoubtCause::Unknown { .. } | DoubtCause::Forgotten => Rule::UnknownOrigin,
+        };
+        Self {
+            doubt: Some(doubt),
+            ..Self::of(rule, attempt)
         }
     }
 
@@ -104,6 +131,7 @@ impl Refusal {
             kinds: Kinds::NONE,
             argument_kinds: Kinds::NONE,
             source: None,
+            doubt: None,
         }
     }
 
@@ -144,10 +172,34 @@ impl Refusal {
                 "tool \"{tool}\" blocked: the session is halted because content from {} tried to give instructions",
                 self.source.as_ref().map_or("an earlier call", Name::as_str),
             ),
+            Rule::SessionEnded => format!("tool \"{tool}\" blocked: the session has ended"),
+            Rule::UntrustedOrigin | Rule::UnknownOrigin => {
+                format!("tool \"{tool}\" held: {}", self.doubt_in_words())
+            }
             Rule::NotPermitted => format!("tool \"{tool}\" blocked: this agent may not use it"),
             Rule::AuthorityUnreachable => {
                 format!("tool \"{tool}\" blocked: the authority that says who may use it cannot be reached")
             }
+        }
+    }
+
+    fn doubt_in_words(&self) -> String {
+        let Some(Doubt { argument, cause }) = &self.doubt else {
+            return "it cannot be told where a guarded argument came from".to_owned();
+        };
+        match cause {
+            DoubtCause::Untrusted { source } => format!(
+                "its argument {argument} holds a value that came from {source}, which is untrusted, and from nobody \
+                 trusted before"
+            ),
+            DoubtCause::Unknown { source } => format!(
+                "its argument {argument} holds a value that neither the user nor a trusted source brought, and \
+                 untrusted content (from {source}) is in the session"
+            ),
+            DoubtCause::Forgotten => format!(
+                "it cannot be told where the value in its argument {argument} came from: more entered the session \
+                 than is remembered"
+            ),
         }
     }
 
@@ -170,6 +222,10 @@ impl Refusal {
             Rule::SessionHalted => {
                 "stop and tell the user; a person must review the session before it goes on"
             }
+            Rule::SessionEnded => "open a new session",
+            Rule::UntrustedOrigin | Rule::UnknownOrigin => {
+                "wait for a person to approve this call, or have the user name the value themselves"
+            }
             Rule::NotPermitted => "use another tool, or ask an administrator for the permission",
             Rule::AuthorityUnreachable => "wait a moment and try again; if it goes on, tell an administrator",
         }
@@ -182,8 +238,14 @@ impl Refusal {
             Rule::ArgumentsAboveCeiling
             | Rule::HumanApproval
             | Rule::SessionHalted
+            | Rule::UntrustedOrigin
+            | Rule::UnknownOrigin
             | Rule::AuthorityUnreachable => true,
-            Rule::UnknownTool | Rule::ToolBlocked | Rule::LabelAboveCeiling | Rule::NotPermitted => false,
+            Rule::UnknownTool
+            | Rule::ToolBlocked
+            | Rule::LabelAboveCeiling
+            | Rule::SessionEnded
+            | Rule::NotPermitted => false,
         }
     }
 }

@@ -26,13 +26,22 @@ pub enum Act {
     Call,
     /// Bring a tool's answer or a dataset into it.
     Bring,
+    /// Say what the user typed.
+    SpeakForOperator,
     /// Start its context anew.
     Reset,
 }
 
 impl Act {
     /// Every act.
-    pub const ALL: [Self; 5] = [Self::Open, Self::Look, Self::Call, Self::Bring, Self::Reset];
+    pub const ALL: [Self; 6] = [
+        Self::Open,
+        Self::Look,
+        Self::Call,
+        Self::Bring,
+        Self::SpeakForOperator,
+        Self::Reset,
+    ];
 
     /// What it is called in a record.
     #[must_use]
@@ -42,6 +51,7 @@ impl Act {
             Self::Look => "look",
             Self::Call => "call",
             Self::Bring => "bring",
+            Self::SpeakForOperator => "speak-for-operator",
             Self::Reset => "reset",
         }
     }
@@ -54,6 +64,7 @@ impl Act {
             Self::Look => "see sessions",
             Self::Call => "make calls",
             Self::Bring => "bring data into sessions",
+            Self::SpeakForOperator => "say what the user typed",
             Self::Reset => "reset sessions",
         }
     }
@@ -75,14 +86,23 @@ pub enum Reach {
 pub const fn reach(role: Role, act: Act) -> Reach {
     match (role, act) {
         (Role::Agent, Act::Open | Act::Look | Act::Call | Act::Bring) => Reach::Own,
+        // What an agent says the user typed may be what a page told it to say.
+        (Role::Agent, Act::SpeakForOperator) => Reach::Nothing,
         (Role::Agent | Role::Connector, Act::Reset) => Reach::Nothing,
-        (Role::Connector, Act::Open | Act::Look | Act::Call | Act::Bring) => Reach::All,
-        (Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Auditor, Act::Look) => Reach::All,
+        (Role::Connector, Act::Open | Act::Look | Act::Call | Act::Bring | Act::SpeakForOperator) => {
+            Reach::All
+        }
+        (Role::HumanOperator, Act::Look | Act::SpeakForOperator) => Reach::All,
+        (Role::HumanOperator, Act::Open | Act::Call | Act::Bring | Act::Reset) => Reach::Nothing,
+        (Role::PiiAuthorizedReviewer | Role::Auditor, Act::Look) => Reach::All,
         (
-            Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Auditor,
-            Act::Open | Act::Call | Act::Bring | Act::Reset,
+            Role::PiiAuthorizedReviewer | Role::Auditor,
+            Act::Open | Act::Call | Act::Bring | Act::SpeakForOperator | Act::Reset,
         ) => Reach::Nothing,
-        (Role::Admin, Act::Open | Act::Look | Act::Call | Act::Bring | Act::Reset) => Reach::All,
+        (
+            Role::Admin,
+            Act::Open | Act::Look | Act::Call | Act::Bring | Act::SpeakForOperator | Act::Reset,
+        ) => Reach::All,
     }
 }
 
@@ -107,6 +127,15 @@ mod tests {
                 Reach::Nothing
             };
             assert_eq!(reach(role, Act::Reset), expected, "{role}");
+        }
+    }
+
+    #[test]
+    fn an_agent_does_not_speak_for_the_operator() {
+        for role in Role::ALL {
+            let speaks = matches!(role, Role::Connector | Role::HumanOperator | Role::Admin);
+            let expected = if speaks { Reach::All } else { Reach::Nothing };
+            assert_eq!(reach(role, Act::SpeakForOperator), expected, "{role}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{Attempt, Class, Confined, Decision, Ident, Name, Refusal, Tool, decide};
+use tidegate_core::{Attempt, Class, Confined, Decision, Doubt, Ident, Name, Refusal, Tool, decide};
 use tidegate_ledger::event::{
     self, Event, EvidencePointer, FieldNames, PiiEgressBlock, PiiLeakRisk, ToolArgumentConstruction, Verdict,
 };
@@ -44,7 +44,14 @@ impl Engine {
         let session = self.store.current(id).await?.ok_or(AccessError::NoSession)?;
         let control = self.control();
         let known = control.find(tool.as_str());
-        let decision = decide_call(known, tool, &session, &found);
+        let doubt = match known {
+            Some(known) => self.doubt(id, known, arguments).await?,
+            None => None,
+        };
+        let decision = decide_call(known, tool, &session, &found, doubt);
+        if let (Some(known), Decision::Allow(_)) = (known, &decision) {
+            self.remember_words(id, known, arguments).await?;
+        }
         let shown = self.nameable(tool, known)?;
         let record = DecisionRecord {
             at: now(),
@@ -131,17 +138,24 @@ impl Engine {
     }
 }
 
-fn decide_call(known: Option<&Tool>, name: &Name, session: &Session, found: &Found) -> Decision {
+fn decide_call(
+    known: Option<&Tool>,
+    name: &Name,
+    session: &Session,
+    found: &Found,
+    doubt: Option<Doubt>,
+) -> Decision {
     let Some(tool) = known else {
         return Decision::Deny(Refusal::unknown_tool(name.clone()));
     };
     let (arguments, argument_kinds) = (found.class(), found.kinds());
-    decide(Attempt {
+    let attempt = Attempt {
         tool,
         context: &session.context,
         arguments,
         argument_kinds,
-    })
+    };
+    decide(attempt).doubted(attempt, doubt)
 }
 
 /// Arguments above a tool's ceiling were stopped before the connector was reached.

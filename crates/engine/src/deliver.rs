@@ -99,6 +99,7 @@ impl Engine {
             source: tool.name.clone(),
             at,
         };
+        self.remember_answer(id, tool, &content).await?;
         let admitted = self.store.raise(id, entry).await?;
         let events = found
             .exit_events(id, &tool.name)
@@ -149,19 +150,15 @@ impl Engine {
             source_id: Some(spelled(&tool.name)),
             evidence_pointer: Some(evidence),
         };
-        let halted = self
-            .store
-            .halt(
-                id,
-                Halt {
-                    source: tool.name.clone(),
-                    at,
-                },
-            )
-            .await?;
+        let halt = Halt {
+            source: tool.name.clone(),
+            at,
+        };
+        let halted = self.store.halt(id, halt.clone()).await?;
         self.provenance.note(id, [Event::from(hit)], at).await?;
         self.observer.halted(&halted.session);
         self.publish_admitted(&halted).await?;
+        self.halt_descendants(id, &halt).await?;
         let Admitted { admission, session } = halted;
         let findings = [assessment.findings.clone(), found.findings].concat();
         Ok(Delivered {

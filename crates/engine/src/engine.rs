@@ -11,10 +11,13 @@ use tidegate_ledger::event::{Event, TokenUsedByAdmin};
 use tidegate_store::{Admitted, Mirror, MirrorError, Session, SessionStore};
 
 use crate::access::{Act, Caller, Reach, reach};
+use crate::assembly::ContextRules;
 use crate::discovered::Discovered;
 use crate::inspect::Inspector;
 use crate::model::Model;
+use crate::origin::Origins;
 use crate::provenance::word;
+use crate::runs::Runs;
 use crate::watch::Watchers;
 use crate::{AccessError, Observer, Policy, Provenance};
 
@@ -44,9 +47,12 @@ pub struct Engine {
     pub(crate) provenance: Provenance,
     pub(crate) inspector: Arc<Inspector>,
     pub(crate) model: Option<Model>,
+    pub(crate) origins: Option<Origins>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) watchers: Watchers,
     pub(crate) discovered: Discovered,
+    pub(crate) rules: ContextRules,
+    pub(crate) runs: Option<Runs>,
 }
 
 impl Engine {
@@ -73,8 +79,11 @@ impl Engine {
             provenance,
             inspector,
             model: None,
+            origins: None,
             observer,
             watchers: Watchers::new(),
+            rules: ContextRules::none(),
+            runs: None,
         }
     }
 

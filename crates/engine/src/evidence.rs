@@ -73,7 +73,7 @@ impl Engine {
     }
 
     /// The vault waits for the disk, so it is asked where waiting is allowed.
-    async fn in_vault<T: Send + 'static>(
+    pub(crate) async fn in_vault<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Vault) -> Result<T, VaultError> + Send + 'static,
     ) -> Result<T, RecordError> {

@@ -98,6 +98,26 @@ impl Inspector {
         self.look(tool, content, true).await
     }
 
+    /// Looks into a piece of a context, and says whether it reads as JSON.
+    pub(crate) async fn chunk(
+        self: &Arc<Self>,
+        source: &Name,
+        text: &str,
+        with_injection: bool,
+    ) -> Result<(Found, bool), Interrupted> {
+        let is_json = text.trim_start().starts_with(['{', '[']);
+        if text.len() < LARGE_BYTES {
+            let found = self.look_at(source, text.as_bytes(), is_json, with_injection);
+            return Ok((found, is_json));
+        }
+        let (inspector, source, text) = (Arc::clone(self), source.clone(), text.to_owned());
+        let looking = tokio::task::spawn_blocking(move || {
+            inspector.look_at(&source, text.as_bytes(), is_json, with_injection)
+        });
+        let found = looking.await.map_err(|_| Interrupted)?;
+        Ok((found, is_json))
+    }
+
     async fn look(
         self: &Arc<Self>,
         tool: &Name,

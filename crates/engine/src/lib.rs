@@ -5,6 +5,7 @@
 //! [`access`], what passes in [`Engine::authorize`], what is let in by [`Engine::deliver`]. No HTTP, no MCP here.
 
 pub mod access;
+mod assembly;
 mod audit;
 mod authorize;
 mod deliver;
@@ -15,16 +16,22 @@ mod evidence;
 mod inspect;
 mod lifecycle;
 mod model;
+mod origin;
 mod output;
 mod payload;
 mod plan;
 mod policy;
 mod provenance;
 mod record;
+mod runs;
 mod sessions;
 mod watch;
 
 pub use access::{Act, Caller, Reach};
+pub use assembly::{
+    AssembleError, Assembled, Band, Chunk, ChunkReport, Citation, CitationRule, Citations, ContextRules,
+    Disposition, NoAnswer, Source, SourceKind, SourceOfRecord, Sources, Trust,
+};
 pub use audit::AuditError;
 pub use authorize::Authorized;
 pub use deliver::Delivered;
@@ -33,9 +40,14 @@ pub use error::{AccessError, DeliverError, OpenSessionError, PlanError, ResetErr
 pub use inspect::Interrupted;
 pub use lifecycle::last_policy;
 pub use model::{Classifier, Model, NoOpinion, OnFailure};
+pub use origin::{OriginKey, OriginKeyError, Origins};
 pub use output::{Checked, OutputVerdict};
 pub use payload::Payload;
 pub use policy::{Policy, PolicyVersion};
 pub use provenance::{Provenance, RecordError};
 pub use record::{DecisionRecord, Observer};
+pub use runs::{
+    Answer, AnswerSchema, BadSchema, ChildError, ChildRequest, Field, Memory, Note, NoteError, Noted,
+    Recalled, Returned, RunRules,
+};
 pub use sessions::{ContextView, OpenRequest};

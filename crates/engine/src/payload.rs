@@ -29,6 +29,14 @@ impl Payload {
         }
     }
 
+    /// The content as one text: a string as it reads, anything else as JSON.
+    pub(crate) fn into_text(self) -> String {
+        match self.0 {
+            Value::String(text) => text,
+            value => value.to_string(),
+        }
+    }
+
     /// The names of the fields at the top, never their values.
     pub(crate) fn field_names(&self) -> impl Iterator<Item = &str> {
         self.0

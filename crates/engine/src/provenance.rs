@@ -80,16 +80,10 @@ impl Provenance {
         events: E,
         at: Moment,
     ) -> impl Future<Output = Result<(), RecordError>> + Send + use<E> {
-        // All are queued before the first is awaited, so that they share a commit.
-        let time = system_time(at);
-        let queued: Vec<_> = events
-            .into_iter()
-            .map(|event| self.ledger.append(chain.clone(), &event, time))
-            .collect();
+        let events: Vec<_> = events.into_iter().collect();
+        let recorded = self.ledger.append_all(chain.clone(), &events, system_time(at));
         async move {
-            for receipt in queued {
-                receipt.await?;
-            }
+            recorded.await?;
             Ok(())
         }
     }

@@ -51,6 +51,7 @@ impl Engine {
         self.note_admin(caller, Act::Open, Some(&opening.id)).await?;
         match self.store.open(opening.clone()).await {
             Ok(session) => {
+                self.begin_origins(&session.id).await.map_err(AccessError::from)?;
                 self.note_opened(caller, &session).await?;
                 Ok(session)
             }
@@ -59,7 +60,7 @@ impl Engine {
         }
     }
 
-    async fn note_opened(&self, caller: &Caller, session: &Session) -> Result<(), AccessError> {
+    pub(crate) async fn note_opened(&self, caller: &Caller, session: &Session) -> Result<(), AccessError> {
         let opened = SessionOpened {
             user: (&session.user).into(),
             agent: (&session.agent).into(),
@@ -198,7 +199,7 @@ fn unnamed_agent() -> Result<Ident, OpenSessionError> {
 }
 
 /// 128 random bits: a handle that cannot be guessed.
-fn random_id() -> Result<Ident, OpenSessionError> {
+pub(crate) fn random_id() -> Result<Ident, OpenSessionError> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes).map_err(|_| OpenSessionError::NoRandomness)?;
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

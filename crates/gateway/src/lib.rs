@@ -9,6 +9,7 @@ mod limits;
 pub mod mcp;
 mod page;
 mod problem;
+pub mod records;
 mod router;
 mod server;
 pub mod telemetry;

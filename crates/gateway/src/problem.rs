@@ -1,6 +1,8 @@
 //! Errors on the wire: application/problem+json (RFC 9457). Details say what happened and what to do; they never
 //! repeat what was sent.
 
+mod runs;
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;

@@ -89,6 +89,34 @@ async fn lists_carry_the_marks() {
 }
 
 #[tokio::test]
+async fn an_agent_keeps_notes() {
+    let stand = gateway().await;
+    let mut client = Client::greet(&stand).await;
+    client.call("read_mail", json!({})).await;
+    for memory in ["scratchpad", "memory"] {
+        let note = json!({"key": "plan", "text": format!("kept in {memory}"), "memory": memory});
+        let noted = client.call("tidegate_note", note).await;
+        assert_eq!(noted["structuredContent"]["class"], "internal", "{noted}");
+    }
+    let own = client.call("tidegate_recall", json!({"key": "plan"})).await;
+    assert_eq!(own["structuredContent"]["notes"][0]["text"], "kept in scratchpad");
+
+    let mut later = Client::greet(&stand).await;
+    let empty = later.call("tidegate_recall", json!({})).await;
+    assert_eq!(empty["structuredContent"]["notes"], json!([]));
+    let kept = later.call("tidegate_recall", json!({"memory": "memory"})).await;
+    assert_eq!(kept["structuredContent"]["notes"][0]["text"], "kept in memory");
+    assert_eq!(kept["structuredContent"]["sensitivity"], "internal");
+    let denied = later.call("search", json!({"query": "ferry"})).await;
+    assert_eq!(
+        denied["isError"], true,
+        "what was remembered closes what it closed: {denied}"
+    );
+    let malformed = later.call("tidegate_note", json!({"key": 7})).await;
+    assert_eq!(malformed["isError"], true);
+}
+
+#[tokio::test]
 async fn an_agent_can_ask_before_it_plans() {
     let stand = gateway().await;
     let mut client = Client::greet(&stand).await;

@@ -178,6 +178,11 @@ async fn health_documents_and_page_are_served() {
         "/v1/session/{id}/datasets",
         "/v1/session/{id}/reset",
         "/v1/session/{id}/events",
+        "/v1/session/{id}/context",
+        "/v1/session/{id}/notes",
+        "/v1/session/{id}/recall",
+        "/v1/session/{id}/return",
+        "/v1/session/{id}/end",
     ] {
         assert!(paths.contains_key(path), "{path} is not documented");
     }

@@ -26,6 +26,7 @@ fn schema() -> Value {
 fn events(ledger: &Ledger, pointer: EvidencePointer) -> Vec<Event> {
     let digest = ledger.keyed_digest(b"content");
     let mut events = data_access(ledger, pointer);
+    events.extend(of_runs(ledger));
     for full in [true, false] {
         let some = |text: &str| full.then(|| name(text));
         events.extend([
@@ -128,6 +129,74 @@ fn events(ledger: &Ledger, pointer: EvidencePointer) -> Vec<Event> {
         .into(),
         GatewayStopped {
             cause: name("SIGTERM"),
+        }
+        .into(),
+    ]);
+    events
+}
+
+fn of_runs(ledger: &Ledger) -> Vec<Event> {
+    let hash = ledger.keyed_digest(b"content");
+    let outcomes = [
+        CitationOutcome::Verified,
+        CitationOutcome::HallucinatedCitation,
+        CitationOutcome::Unverified,
+    ];
+    let mut events: Vec<Event> = outcomes
+        .into_iter()
+        .map(|outcome| {
+            let checked = CitationChecked {
+                run_id: name("run-1"),
+                citation_kind: name("parcel"),
+                citation_hash: hash,
+                outcome,
+                source_id: (outcome == CitationOutcome::Verified).then(|| name("gis")),
+            };
+            checked.into()
+        })
+        .collect();
+    let acts = [
+        MemoryAct::Read,
+        MemoryAct::Write,
+        MemoryAct::Refuse,
+        MemoryAct::Clear,
+    ];
+    events.extend(acts.into_iter().map(|action| {
+        Event::from(MemoryAccess {
+            run_id: name("run-1"),
+            memory: if action == MemoryAct::Clear {
+                MemoryKind::Scratchpad
+            } else {
+                MemoryKind::Memory
+            },
+            action,
+            data_class: Class::Internal,
+            authorized_sink_verified: false,
+        })
+    }));
+    events.extend([
+        Event::from(ChunkBlocked {
+            run_id: name("run-1"),
+            source_id: name("pastebin"),
+            chunk_hash: hash,
+            blocking_rule: name("unregistered-source"),
+        }),
+        SessionEnded {
+            label: Class::Pii,
+            by: name("ann"),
+        }
+        .into(),
+        ChildOpened {
+            child: name("s2"),
+            inherited: true,
+            label: Class::Internal,
+            answer_bits: 7,
+        }
+        .into(),
+        ChildReturned {
+            child: name("s2"),
+            data_class: Class::Pii,
+            released_bits: 7,
         }
         .into(),
     ]);

@@ -1,19 +1,24 @@
-//! What must outlive a process: sessions and tokens.
+//! What must outlive a process: sessions, tokens, and where values came from.
 //!
 //! The contract is written in domain verbs (`raise`, never `set`), so that no backend can express a lower label.
-//! Every "must" in [`SessionStore`] and [`TokenStore`] is a case of the conformance suite that each backend passes.
+//! Every "must" in [`SessionStore`], [`TokenStore`], [`OriginStore`] and [`MemoryStore`] is a case of the conformance suite that
+//! each backend passes.
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod contract;
+mod memory;
 mod mirror;
+mod origins;
 mod placement;
 mod session;
 mod sqlite;
 mod token;
 
 pub use contract::{OpenError, SessionStore, StoreError, TokenStore};
+pub use memory::{Kin, KinError, MemoryStore, Page, Shelf, TurnError};
 pub use mirror::{Mirror, MirrorError};
+pub use origins::{Origin, OriginBounds, OriginChunk, OriginStore, Recalled};
 pub use placement::{Misplaced, refuse_inside};
 pub use session::{Admitted, Opening, Reset, Session};
 pub use sqlite::{SqliteOptions, SqliteStore};

@@ -9,9 +9,14 @@ fn check(options: &SqliteOptions) {
         .worker_threads(4)
         .build()
         .unwrap();
-    runtime.block_on(conformance::run_all(async |case: &'static str| {
+    let open = async |case: &'static str| {
         SqliteStore::open(dir.path().join(case).join("tidegate.db"), options.clone()).unwrap()
-    }));
+    };
+    runtime.block_on(async {
+        conformance::run_all(open).await;
+        conformance::run_origins(open).await;
+        conformance::run_memory(open).await;
+    });
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod cli;
 mod commands;
 mod config;
+mod context;
 mod failure;
 mod model;
 mod source;

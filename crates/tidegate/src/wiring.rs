@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use tidegate_core::{Ident, Moment};
-use tidegate_engine::{Caller, Engine, Parts, Provenance, last_policy};
+use tidegate_engine::{Caller, Engine, OriginKey, Origins, Parts, Provenance, last_policy};
 use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Server, router};
@@ -17,12 +17,16 @@ use tidegate_ledger::{Ledger, OpenError, Options, PublicDigest, Reader};
 use tidegate_store::{Mirror, SqliteOptions, SqliteStore};
 
 use crate::config::{self, Config};
+use crate::context;
 use crate::failure::Failure;
 use crate::model;
 use crate::terminal::note;
 
 /// The file in the data directory that holds sessions and tokens.
 const STATE_FILE: &str = "tidegate.db";
+
+/// The file in the data directory that holds the key under which values are remembered.
+const ORIGIN_KEY_FILE: &str = "origin.key";
 
 /// How often evidence is looked through for what has outlived its retention.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(3_600);
@@ -55,6 +59,7 @@ impl Gateway {
         }
         let server = Server::bind(config.listen).await.map_err(Failure::environment)?;
         engine.started(previous).await.map_err(Failure::environment)?;
+        engine.tidy_up_ended().await.map_err(Failure::environment)?;
         Ok(Self {
             store,
             engine,
@@ -257,13 +262,20 @@ fn engine(
         mirror.map_err(|error| Failure::environment(format_args!("cannot use private_data_dir: {error}")))?;
     let policy = config.policy.clone();
     let (detector, exits) = config.detect.build().map_err(Failure::usage)?;
-    Ok(Engine::new(Parts {
-        store,
+    let key = OriginKey::in_file(&config.data_dir.join(ORIGIN_KEY_FILE))
+        .map_err(|error| Failure::environment(format_args!("{ORIGIN_KEY_FILE}: {error}")))?;
+    let origins = Origins::new(store.clone(), key, Origins::BOUNDS);
+    let engine = Engine::new(Parts {
+        store: store.clone(),
         policy,
         mirror,
         provenance,
         detector,
         exits,
         observer,
-    }))
+    });
+    Ok(engine
+        .with_origins(origins)
+        .with_context(context::rules(config)?)
+        .with_runs(store, config.runs.clone()))
 }

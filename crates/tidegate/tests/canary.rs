@@ -121,6 +121,17 @@ fn bodies(value: &str) -> Vec<Vec<u8>> {
         json!({"user": format!("{value}/.."), "agent": "a"}),
         json!({"session_id": format!("../{value}")}),
         json!({"reason": [value]}),
+        json!({"chunks": [{"source": "search_email", "origin": "task-data", "text": value}]}),
+        json!({"chunks": [{"source": "search_email", "origin": value, "text": value}]}),
+        json!({"chunks": [{"source": "nobody", "origin": "task-data", "text": value}]}),
+        json!({"key": value, "text": value}),
+        json!({"key": "note", "text": value, "memory": "memory"}),
+        json!({"key": value, "memory": "memory"}),
+        json!({"key": "note", "text": value, "memory": value}),
+        json!({"values": {value: value}}),
+        json!({"text": value}),
+        json!({"parent": "s1", "answer": {value: {"enum": [value]}}}),
+        json!({"parent": value, "inherit": value}),
         json!([value]),
         json!(value),
     ]
@@ -133,7 +144,7 @@ fn bodies(value: &str) -> Vec<Vec<u8>> {
     bodies
 }
 
-const POSTS: [&str; 7] = [
+const POSTS: [&str; 11] = [
     "/v1/sessions",
     "/v1/session/s1/authorize",
     "/v1/session/s1/responses",
@@ -141,6 +152,10 @@ const POSTS: [&str; 7] = [
     "/v1/session/s1/datasets",
     "/v1/session/s1/validate-plan",
     "/v1/session/s1/reset",
+    "/v1/session/s1/context",
+    "/v1/session/s1/notes",
+    "/v1/session/s1/recall",
+    "/v1/session/s1/return",
 ];
 
 /// Pushes one value through everything, and looks at what is answered where it must not come back.
@@ -154,7 +169,8 @@ fn push(client: &Client, gateway: &Gateway, token: &str, canaries: &Canaries, va
         for body in bodies(value).into_iter().chain(disguised) {
             let answer = send(client, gateway, token, "POST", path, body.clone());
             // What a tool returned goes to its own agent; an output that may be shown is shown.
-            let is_released = path.ends_with("/responses") || path.ends_with("/output");
+            let released = ["/responses", "/output", "/context", "/recall"];
+            let is_released = released.iter().any(|end| path.ends_with(end));
             let is_named = path.ends_with("/validate-plan") || path.ends_with("/authorize");
             if !is_released && !is_named {
                 let found = canaries.found_in(&answer);

@@ -6,6 +6,7 @@ use serde_json::Value;
 use tidegate_core::{Decision, Name, Refusal, Role, Rule};
 use tidegate_engine::{Authorized, Payload};
 
+use super::context::CitationAnswer;
 use super::wire::{
     AuthorizeBody, DecisionAnswer, FindingAnswer, OutputAnswer, OutputBody, ResponseAnswer, ResponseBody,
 };
@@ -119,6 +120,10 @@ pub(crate) async fn output(
         .recipient_role
         .parse()
         .map_err(|why| Problem::unprocessable("unknown-role", format!("recipient_role: {why}")))?;
+    let citations = match body.verify_citations {
+        true => app.engine.check_citations(&caller, &id, &body.text).await?,
+        false => Vec::new(),
+    };
     let checked = app
         .engine
         .check_output(&caller, &id, body.text, recipient)
@@ -128,5 +133,6 @@ pub(crate) async fn output(
         class: checked.class.as_str(),
         findings: checked.findings.into_iter().map(FindingAnswer::from).collect(),
         text: checked.content,
+        citations: citations.into_iter().map(CitationAnswer::from).collect(),
     }))
 }

@@ -1,9 +1,12 @@
 //! The HTTP API under /v1. Each handler parses, asks the engine once, and writes the answer.
 
 pub(crate) mod calls;
+pub(crate) mod context;
 pub(crate) mod events;
+pub(crate) mod operator;
 pub(crate) mod plan;
 pub(crate) mod provenance;
+pub(crate) mod runs;
 pub(crate) mod sessions;
 pub(crate) mod wire;
 

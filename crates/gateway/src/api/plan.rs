@@ -5,7 +5,7 @@ use axum::extract::State;
 use tidegate_core::{Name, PlanReport, PlannedCall};
 
 use super::wire::{
-    ManifestAnswer, PlanAnswer, PlanBody, PlannedCallBody, PlannedCallObject, ViolationAnswer,
+    ManifestAnswer, PlanAnswer, PlanBody, PlannedCallBody, PlannedCallObject, ProposalAnswer, ViolationAnswer,
 };
 use crate::auth::Known;
 use crate::extract::{Json, SessionId};
@@ -77,6 +77,15 @@ pub(crate) fn answer(calls: &[PlannedCall], report: PlanReport) -> PlanAnswer {
             .as_ref()
             .map(|steps| steps.iter().filter_map(tool).collect()),
         safe_steps: report.safe_ordering,
+        proposals: report
+            .proposals
+            .into_iter()
+            .map(|proposal| ProposalAnswer {
+                at_step: proposal.at_step,
+                tool: proposal.tool.to_string(),
+                way: proposal.way.as_str(),
+            })
+            .collect(),
         violations: report
             .violations
             .into_iter()

@@ -4,7 +4,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
 use tidegate_core::Class;
-use tidegate_engine::OpenRequest;
+use tidegate_engine::{AnswerSchema, ChildRequest, OpenRequest};
 
 use super::wire::{DatasetBody, ManifestAnswer, OpenAnswer, OpenBody, ResetBody, StateAnswer};
 use crate::auth::Known;
@@ -23,12 +23,38 @@ pub(crate) async fn open(
     Json(body): Json<OpenBody>,
 ) -> Result<(StatusCode, Answer<OpenAnswer>), Problem> {
     let field = |field, value: Option<String>| value.map(|text| ident(field, &text)).transpose();
-    let request = OpenRequest {
-        user: field("user", body.user)?,
-        agent: field("agent", body.agent)?,
-        id: field("session_id", body.session_id)?,
+    let id = field("session_id", body.session_id)?;
+    let session = match field("parent", body.parent)? {
+        Some(parent) => {
+            if body.user.is_some() || body.agent.is_some() {
+                let detail = "user, agent: a child session has its parent's";
+                return Err(Problem::unprocessable("not-for-a-child", detail));
+            }
+            let declared = body.answer.unwrap_or_default();
+            let answer = AnswerSchema::read(&declared)
+                .map_err(|why| Problem::unprocessable("bad-answer-schema", why.to_string()))?;
+            let inherit = body.inherit.unwrap_or(true);
+            let request = ChildRequest {
+                parent,
+                inherit,
+                id,
+                answer,
+            };
+            app.engine.open_child(&caller, request).await?
+        }
+        None if body.inherit.is_some() || body.answer.is_some() => {
+            let detail = "inherit and answer are for a child session: name its parent";
+            return Err(Problem::unprocessable("no-parent", detail));
+        }
+        None => {
+            let request = OpenRequest {
+                user: field("user", body.user)?,
+                agent: field("agent", body.agent)?,
+                id,
+            };
+            app.engine.open_session(&caller, request).await?
+        }
     };
-    let session = app.engine.open_session(&caller, request).await?;
     let manifest = ManifestAnswer::new(session.id.as_str(), app.engine.manifest_of(&session));
     Ok((
         StatusCode::CREATED,

@@ -3,11 +3,13 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tidegate_core::{Manifest, Moment, Name};
+use tidegate_core::{Halt, Manifest, Moment, Name};
 use tidegate_detect::Finding;
 use tidegate_engine::ContextView;
 use tidegate_store::Session;
 use utoipa::ToSchema;
+
+use super::context::CitationAnswer;
 
 /// A session to open. What is left out is the token's own, or made up.
 #[derive(Deserialize, ToSchema)]
@@ -19,6 +21,13 @@ pub(crate) struct OpenBody {
     pub(crate) agent: Option<String>,
     /// Under which id; asking again for one's own session gives it as it is.
     pub(crate) session_id: Option<String>,
+    /// The session that starts this one; it belongs to the same user and agent.
+    pub(crate) parent: Option<String>,
+    /// Whether a child begins with its parent's label. It does unless this says otherwise.
+    pub(crate) inherit: Option<bool>,
+    /// What a child may answer: names, each with a boolean, a bounded integer or an enum. Free text cannot be declared.
+    #[schema(value_type = Option<Object>)]
+    pub(crate) answer: Option<serde_json::Map<String, Value>>,
 }
 
 /// A session's handle and what its agent may know before it plans.
@@ -48,6 +57,8 @@ pub(crate) struct StateAnswer {
     pub(crate) blocked_tools: Vec<String>,
     /// Whether nothing passes until a person decides.
     pub(crate) halted: bool,
+    /// Whether the run has ended, so that nothing passes any more.
+    pub(crate) ended: bool,
     /// Each step up of the label.
     pub(crate) rises: Vec<RiseAnswer>,
     pub(crate) opened_at: String,
@@ -123,6 +134,21 @@ pub(crate) struct PlannedCallObject {
     pub(crate) after: Vec<usize>,
 }
 
+/// What the user typed.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OperatorInputBody {
+    pub(crate) text: String,
+    /// The class it brings into the session: public, internal, confidential, pii or secret. Left out: the label stays.
+    pub(crate) sensitivity: Option<String>,
+}
+
+/// What the user typed is known from now on.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct OperatorInputAnswer {
+    pub(crate) known: bool,
+}
+
 /// What is to be said of a plan.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PlanAnswer {
@@ -132,6 +158,17 @@ pub(crate) struct PlanAnswer {
     pub(crate) safe_ordering: Option<Vec<String>>,
     /// The same order as steps of the plan, counted from zero.
     pub(crate) safe_steps: Option<Vec<usize>>,
+    /// Where no order is safe: the steps whose results to keep out of this session so that one is.
+    pub(crate) proposals: Vec<ProposalAnswer>,
+}
+
+/// A step to take in another way.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ProposalAnswer {
+    pub(crate) at_step: usize,
+    pub(crate) tool: String,
+    /// seal or child-session.
+    pub(crate) way: &'static str,
 }
 
 /// A step that would not pass.
@@ -217,6 +254,9 @@ pub(crate) struct OutputBody {
     pub(crate) text: String,
     /// The role of whoever is to see it: human-operator, pii-authorized-reviewer, auditor, admin, agent or connector.
     pub(crate) recipient_role: String,
+    /// Whether its citations are looked up.
+    #[serde(default)]
+    pub(crate) verify_citations: bool,
 }
 
 /// What is to be done with an output.
@@ -229,6 +269,8 @@ pub(crate) struct OutputAnswer {
     pub(crate) findings: Vec<FindingAnswer>,
     /// What the recipient may see.
     pub(crate) text: String,
+    /// Its citations and what their records said, where they were to be looked up.
+    pub(crate) citations: Vec<CitationAnswer>,
 }
 
 /// A dataset to register.
@@ -311,6 +353,7 @@ impl From<ContextView> for StateAnswer {
             datasets: datasets.collect(),
             blocked_tools: view.blocked_tools.iter().map(Name::to_string).collect(),
             halted: context.halted().is_some(),
+            ended: context.halted().is_some_and(Halt::is_end),
             rises: rises.collect(),
             opened_at: rfc3339(*opened_at),
         }

@@ -9,6 +9,7 @@ mod downstream;
 mod era;
 mod message;
 mod names;
+mod notes;
 mod object;
 mod outlet;
 mod own;

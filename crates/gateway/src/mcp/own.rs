@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use super::notes;
 use super::object::Object;
 use super::session::{Session, Stopped};
 use crate::api::plan::{answer, planned_calls};
@@ -24,11 +25,11 @@ pub(crate) fn info() -> Value {
 
 /// Whether a tool is the gateway's own.
 pub(crate) fn is_own(name: &str) -> bool {
-    matches!(name, MANIFEST | VALIDATE_PLAN)
+    matches!(name, MANIFEST | VALIDATE_PLAN | notes::NOTE | notes::RECALL)
 }
 
 /// The gateway's own tools.
-pub(crate) fn tools() -> [Object; 2] {
+pub(crate) fn tools() -> [Object; 4] {
     let quiet = json!({"readOnlyHint": true, "openWorldHint": false, "idempotentHint": true});
     let manifest = Object::default()
         .with("name", MANIFEST)
@@ -76,13 +77,16 @@ pub(crate) fn tools() -> [Object; 2] {
             }),
         )
         .with("annotations", &quiet);
-    [manifest, validate]
+    let [note, recall] = notes::tools();
+    [manifest, validate, note, recall]
 }
 
 /// Calls one of the gateway's own tools.
 pub(crate) async fn call(session: &Session, name: &str, arguments: Value) -> Value {
     let outcome = match name {
         MANIFEST => manifest(session).await,
+        notes::NOTE => notes::note(session, arguments).await,
+        notes::RECALL => notes::recall(session, arguments).await,
         _ => validate(session, arguments).await,
     };
     match outcome {

@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use serde_json::json;
 use tidegate_core::Name;
@@ -14,6 +15,9 @@ use crate::api::rfc3339;
 
 /// How many lines may wait for a slow disk before decisions wait with them.
 const QUEUE: usize = 65_536;
+
+/// Lines are gathered for this long before they are written, so that decisions in quick succession wake the writer once.
+const GATHER: Duration = Duration::from_millis(2);
 
 /// Where decision lines go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +107,7 @@ fn line(record: &DecisionRecord<'_>) -> String {
 fn write_lines(lines: &Receiver<String>, sink: Box<dyn Write + Send>) {
     let mut sink = BufWriter::new(sink);
     while let Ok(first) = lines.recv() {
+        std::thread::sleep(GATHER);
         let batch = std::iter::once(first).chain(lines.try_iter());
         for line in batch {
             if writeln!(sink, "{line}").is_err() {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tidegate_core::{Class, Control, ControlList, Ident, Moment, Name, Role, Tool, ToolFacts};
 use tidegate_detect::exits::Exits;
 use tidegate_detect::{Detector, DetectorConfig};
-use tidegate_engine::{Engine, Model, Parts, Policy, Provenance};
+use tidegate_engine::{ContextRules, Engine, Model, OriginKey, Origins, Parts, Policy, Provenance, RunRules};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Limits, Server, mcp, new_token, router};
 use tidegate_ledger::disk::{Disk, RealDisk};
@@ -38,6 +38,8 @@ pub struct Setting {
     pub sqlite: SqliteOptions,
     pub ledger_disk: Arc<dyn Disk>,
     pub model: Option<Model>,
+    pub context: ContextRules,
+    pub runs: RunRules,
 }
 
 impl Default for Setting {
@@ -47,6 +49,8 @@ impl Default for Setting {
             sqlite: SqliteOptions::default(),
             ledger_disk: Arc::new(RealDisk),
             model: None,
+            context: ContextRules::none(),
+            runs: RunRules::STANDARD,
         }
     }
 }
@@ -89,6 +93,11 @@ impl Stand {
             exits: Exits::NONE,
             observer: telemetry,
         });
+        let engine = engine
+            .with_context(setting.context)
+            .with_runs(store.clone(), setting.runs);
+        let key = OriginKey::in_file(&directory.path().join("origin.key")).unwrap();
+        let engine = engine.with_origins(Origins::new(store.clone(), key, Origins::BOUNDS));
         let engine = Arc::new(match setting.model {
             Some(model) => engine.with_model(model),
             None => engine,

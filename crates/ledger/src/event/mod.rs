@@ -6,6 +6,7 @@
 mod access;
 mod control;
 mod parts;
+mod run;
 mod wire;
 
 use serde::{Deserialize, Serialize};
@@ -19,9 +20,10 @@ pub use control::{
     GatewayStopped, PolicyChanged, Reset, Rise, SessionOpened, TokenUsedByAdmin,
 };
 pub use parts::{
-    DestructionCause, Disposition, EvidencePointer, FieldNames, GateOutcome, Origin, PiiLeakRisk, Score,
-    Verdict,
+    CitationOutcome, DestructionCause, Disposition, EvidencePointer, FieldNames, GateOutcome, MemoryAct,
+    MemoryKind, Origin, PiiLeakRisk, Score, Verdict,
 };
+pub use run::{ChildOpened, ChildReturned, ChunkBlocked, CitationChecked, MemoryAccess, SessionEnded};
 
 use crate::Name;
 #[cfg(doc)]
@@ -72,6 +74,12 @@ events! {
     TokenUsedByAdmin => "token_used_by_admin": "An administrator's token was used.",
     EvidenceDestroyed => "evidence_destroyed": "Evidence was destroyed.",
     ExitUsed => "exit_used": "A narrow exit let a finding pass.",
+    ChunkBlocked => "chunk_blocked": "A chunk was kept out of a context for where it came from.",
+    CitationChecked => "citation_checked": "A citation was looked up in its source of record.",
+    MemoryAccess => "memory_access": "A scratchpad or an agent's memory was read, written, refused or cleared.",
+    SessionEnded => "session_ended": "A run ended; its scratchpad is gone.",
+    ChildOpened => "child_opened": "A run started a run of its own.",
+    ChildReturned => "child_returned": "A child's answer was handed to its parent.",
     GatewayStarted => "gateway_started": "The gateway started.",
     GatewayStopped => "gateway_stopped": "The gateway stopped in order.",
 }
@@ -90,6 +98,10 @@ impl Event {
             Self::DatasetAdded(event) => Some(event.class),
             Self::Reset(event) => Some(event.to),
             Self::EvidenceDestroyed(event) => Some(event.evidence_pointer.class()),
+            Self::MemoryAccess(event) => Some(event.data_class),
+            Self::SessionEnded(event) => Some(event.label),
+            Self::ChildOpened(event) => Some(event.label),
+            Self::ChildReturned(event) => Some(event.data_class),
             Self::InjectionDetectionHit(_)
             | Self::SessionOpened(_)
             | Self::GateOpened(_)
@@ -97,6 +109,8 @@ impl Event {
             | Self::PolicyChanged(_)
             | Self::TokenUsedByAdmin(_)
             | Self::ExitUsed(_)
+            | Self::ChunkBlocked(_)
+            | Self::CitationChecked(_)
             | Self::GatewayStarted(_)
             | Self::GatewayStopped(_) => None,
         }
@@ -122,6 +136,12 @@ impl Event {
             | Self::PolicyChanged(_)
             | Self::TokenUsedByAdmin(_)
             | Self::EvidenceDestroyed(_)
+            | Self::ChunkBlocked(_)
+            | Self::CitationChecked(_)
+            | Self::MemoryAccess(_)
+            | Self::SessionEnded(_)
+            | Self::ChildOpened(_)
+            | Self::ChildReturned(_)
             | Self::GatewayStarted(_)
             | Self::GatewayStopped(_) => None,
         }

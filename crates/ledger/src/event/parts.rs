@@ -22,6 +22,21 @@ pub enum Origin {
     TaskData,
 }
 
+impl Origin {
+    /// Every origin, the one that is trusted most first.
+    pub const ALL: [Self; 3] = [Self::AgentInstruction, Self::OperatorInput, Self::TaskData];
+
+    /// The name used on every wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AgentInstruction => "agent-instruction",
+            Self::OperatorInput => "operator-input",
+            Self::TaskData => "task-data",
+        }
+    }
+}
+
 /// What was done with a chunk that tried to give instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -66,6 +81,54 @@ pub enum DestructionCause {
     Request,
     /// It was held for the session's life only.
     SessionEnd,
+}
+
+/// What a source of record said of a citation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CitationOutcome {
+    /// It is there.
+    Verified,
+    /// It is not there.
+    HallucinatedCitation,
+    /// The source of record could not be asked.
+    Unverified,
+}
+
+impl CitationOutcome {
+    /// The name used on every wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Verified => "verified",
+            Self::HallucinatedCitation => "hallucinated-citation",
+            Self::Unverified => "unverified",
+        }
+    }
+}
+
+/// Where a note is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MemoryKind {
+    /// For the run.
+    Scratchpad,
+    /// From run to run.
+    Memory,
+}
+
+/// What was done with notes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MemoryAct {
+    /// They were read.
+    Read,
+    /// One was written.
+    Write,
+    /// One was not taken.
+    Refuse,
+    /// All were destroyed.
+    Clear,
 }
 
 /// The one failure a blocked egress stands for, spelled `pii-leak-risk`.

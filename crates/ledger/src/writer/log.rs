@@ -21,6 +21,10 @@ use crate::tree::Frontier;
 /// The smallest room a segment may reserve on a nearly full disk.
 const MIN_RESERVE: u64 = 64 << 10;
 
+/// Zeros are written this far ahead of the records. Reserved room that nobody wrote to is marked so in the file system's
+/// own books, and the first write to each part of it makes the disk wait for those books too.
+static AHEAD: [u8; 256 << 10] = [0; 256 << 10];
+
 pub(super) struct Log {
     pub(super) dir: PathBuf,
     pub(super) disk: Arc<dyn Disk>,
@@ -49,6 +53,24 @@ pub(super) struct OpenFile {
     file: Box<dyn DiskFile>,
     /// Writing past this would need room that is not reserved.
     capacity: u64,
+    /// The first byte that was never written to.
+    untouched: u64,
+}
+
+impl OpenFile {
+    /// Writes a frame and waits for the disk, then says how far the durable part reaches.
+    fn write_durably(&mut self, frame: &[u8], position: u64) -> io::Result<u64> {
+        disk::write_all_at(&mut *self.file, frame, position)?;
+        let end = position + frame.len() as u64;
+        if end > self.untouched {
+            let room = usize::try_from(self.capacity.saturating_sub(end)).unwrap_or(usize::MAX);
+            let zeros = AHEAD.get(..room).unwrap_or(&AHEAD);
+            disk::write_all_at(&mut *self.file, zeros, end)?;
+            self.untouched = end + zeros.len() as u64;
+        }
+        self.file.sync_data()?;
+        Ok(end)
+    }
 }
 
 impl Log {
@@ -131,14 +153,15 @@ impl Log {
         };
         let mut frame = Vec::with_capacity(FRAME_HEADER_LEN + payload.len());
         segment::encode_frame(kind, count, self.tree.size(), payload, &mut frame);
-        let written =
-            disk::write_all_at(&mut *open.file, &frame, segment.end).and_then(|()| open.file.sync_data());
-        match written {
-            Ok(()) => segment.end += frame.len() as u64,
-            // INVARIANT (durable or undone): after a failed sync nobody knows what the disk holds behind `end`.
-            Err(_) => self.file = None,
+        match open.write_durably(&frame, segment.end) {
+            Ok(end) => segment.end = end,
+            Err(error) => {
+                // INVARIANT (durable or undone): after a failed sync nobody knows what the disk holds behind `end`.
+                self.file = None;
+                return Err(error);
+            }
         }
-        written
+        Ok(())
     }
 
     /// Cuts the newest segment to its durable length and puts another in place, beginning with a checkpoint.
@@ -165,17 +188,21 @@ impl Log {
         let fresh = path.with_extension("new");
         let mut file = self.disk.create(&fresh)?;
         let capacity = self.reserve(&mut *file, front.len() as u64 + needed)?;
-        disk::write_all_at(&mut *file, &front, 0)?;
-        file.sync_data()?;
+        let mut open = OpenFile {
+            file,
+            capacity,
+            untouched: 0,
+        };
+        let end = open.write_durably(&front, 0)?;
         self.disk.rename(&fresh, &path)?;
         self.disk.sync_dir(&self.dir)?;
 
         self.newest = Some(Segment {
             number: header.number,
             header: header.hash(),
-            end: front.len() as u64,
+            end,
         });
-        self.file = Some(OpenFile { file, capacity });
+        self.file = Some(open);
         self.checkpoint = Some(signed);
         self.head_is_stale = true;
         // The records are safe without it; the next checkpoint tries again.

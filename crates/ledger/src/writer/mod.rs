@@ -13,6 +13,7 @@ mod thread;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -146,6 +147,9 @@ impl Ledger {
     /// The largest event in bytes of JSON.
     pub const MAX_EVENT_BYTES: usize = 16 << 10;
 
+    /// The most events that are handed over at once.
+    pub const MAX_EVENTS: usize = 1024;
+
     /// Opens a ledger, creating it and its key on first start and repairing what a crash left behind.
     ///
     /// # Errors
@@ -173,11 +177,23 @@ impl Ledger {
         event: &Event,
         at: SystemTime,
     ) -> impl Future<Output = Result<Receipt, AppendError>> + Send + use<> {
-        let (reply, receipt) = oneshot::channel();
-        let queued = self.enqueue(chain, event, at, Reply::Future(reply));
+        let receipts = self.append_all(chain, slice::from_ref(event), at);
+        async move { receipts.await?.into_iter().next().ok_or(AppendError::Closed) }
+    }
+
+    /// Hands several events of one chain over for recording, in this order: all of them or none, in one commit, so
+    /// that whoever waits for them waits for the disk once.
+    pub fn append_all(
+        &self,
+        chain: Chain,
+        events: &[Event],
+        at: SystemTime,
+    ) -> impl Future<Output = Result<Vec<Receipt>, AppendError>> + Send + use<> {
+        let (reply, receipts) = oneshot::channel();
+        let queued = self.enqueue(chain, events, at, Reply::Future(reply));
         async move {
             queued?;
-            receipt.await.unwrap_or(Err(AppendError::Closed))
+            receipts.await.unwrap_or(Err(AppendError::Closed))
         }
     }
 
@@ -192,8 +208,9 @@ impl Ledger {
         at: SystemTime,
     ) -> Result<Receipt, AppendError> {
         let (reply, receipt) = sync_channel(1);
-        self.enqueue(chain, event, at, Reply::Thread(reply))?;
-        receipt.recv().unwrap_or(Err(AppendError::Closed))
+        self.enqueue(chain, slice::from_ref(event), at, Reply::Thread(reply))?;
+        let receipts = receipt.recv().unwrap_or(Err(AppendError::Closed))?;
+        receipts.into_iter().next().ok_or(AppendError::Closed)
     }
 
     /// The digest of some content under this ledger's key, for `chunk_hash` and argument digests.
@@ -223,14 +240,24 @@ impl Ledger {
         }
     }
 
-    fn enqueue(&self, chain: Chain, event: &Event, at: SystemTime, reply: Reply) -> Result<(), AppendError> {
-        let event = serde_json::to_vec(event).map_err(|_| AppendError::TooLarge)?;
-        if event.len() > Self::MAX_EVENT_BYTES {
+    fn enqueue(
+        &self,
+        chain: Chain,
+        events: &[Event],
+        at: SystemTime,
+        reply: Reply,
+    ) -> Result<(), AppendError> {
+        if events.is_empty() {
+            reply.send(Ok(Vec::new()));
+            return Ok(());
+        }
+        if events.len() > Self::MAX_EVENTS {
             return Err(AppendError::TooLarge);
         }
+        let events = events.iter().map(encoded).collect::<Result<_, _>>()?;
         let pending = Pending {
             chain,
-            event,
+            events,
             at_ms: record::to_ms(at),
             reply,
         };
@@ -241,6 +268,14 @@ impl Ledger {
                 TrySendError::Disconnected(_) => AppendError::Closed,
             })
     }
+}
+
+fn encoded(event: &Event) -> Result<Vec<u8>, AppendError> {
+    let event = serde_json::to_vec(event).map_err(|_| AppendError::TooLarge)?;
+    if event.len() > Ledger::MAX_EVENT_BYTES {
+        return Err(AppendError::TooLarge);
+    }
+    Ok(event)
 }
 
 impl Drop for Ledger {

@@ -23,22 +23,26 @@ pub(super) enum Job {
     Close,
 }
 
+/// Events of one chain that are recorded together or not at all.
 pub(super) struct Pending {
     pub(super) chain: Chain,
-    pub(super) event: Vec<u8>,
+    pub(super) events: Vec<Vec<u8>>,
     pub(super) at_ms: i64,
     pub(super) reply: Reply,
 }
 
+/// Where each record stands, in the order in which the events were handed over.
+type Receipts = Result<Vec<Receipt>, AppendError>;
+
 /// How the one who waits is told.
 pub(super) enum Reply {
-    Future(oneshot::Sender<Result<Receipt, AppendError>>),
-    Thread(SyncSender<Result<Receipt, AppendError>>),
+    Future(oneshot::Sender<Receipts>),
+    Thread(SyncSender<Receipts>),
 }
 
 impl Reply {
     /// Whoever no longer waits misses nothing that matters: the record is durable either way.
-    fn send(self, result: Result<Receipt, AppendError>) {
+    pub(super) fn send(self, result: Receipts) {
         match self {
             Self::Future(reply) => drop(reply.send(result)),
             Self::Thread(reply) => drop(reply.try_send(result)),
@@ -152,16 +156,17 @@ fn gather(jobs: &Receiver<Job>, due: Option<Instant>) -> (Vec<Pending>, bool) {
         Err(RecvTimeoutError::Timeout) => return (Vec::new(), true),
         Err(RecvTimeoutError::Disconnected) => return (Vec::new(), false),
     };
-    let (mut batch, mut bytes) = (Vec::new(), 0);
+    let (mut batch, mut records, mut bytes) = (Vec::new(), 0, 0);
     loop {
         match next {
             Job::Close => return (batch, false),
             Job::Append(pending) => {
-                bytes += pending.event.len();
+                records += pending.events.len();
+                bytes += pending.events.iter().map(Vec::len).sum::<usize>();
                 batch.push(pending);
             }
         }
-        if batch.len() >= MAX_BATCH_RECORDS || bytes >= MAX_BATCH_BYTES {
+        if records >= MAX_BATCH_RECORDS || bytes >= MAX_BATCH_BYTES {
             return (batch, true);
         }
         next = match jobs.try_recv() {
@@ -182,10 +187,13 @@ fn append(log: &mut Log, heads: &mut Heads, batch: Vec<Pending>) {
         }
     }
     match result {
-        Ok(()) => batch
-            .into_iter()
-            .zip(linked.receipts)
-            .for_each(|(pending, receipt)| pending.reply.send(Ok(receipt))),
+        Ok(()) => {
+            let mut receipts = linked.receipts.into_iter();
+            for pending in batch {
+                let own = receipts.by_ref().take(pending.events.len()).collect();
+                pending.reply.send(Ok(own));
+            }
+        }
         Err(kind) => batch
             .into_iter()
             .for_each(|pending| pending.reply.send(Err(AppendError::Unavailable(kind)))),
@@ -210,33 +218,34 @@ fn commit(
 ) -> Result<(), io::ErrorKind> {
     /// More than the envelope of any record takes.
     const ENVELOPE: usize = 320;
-    let room = batch.iter().map(|pending| pending.event.len() + ENVELOPE).sum();
+    let events = || batch.iter().flat_map(|pending| &pending.events);
+    let room = events().map(|event| event.len() + ENVELOPE).sum();
     // First, since it cuts off what an earlier failure left behind; only then do index and segments agree.
     log.make_room(room).map_err(|error| error.kind())?;
-    for (pending, index) in batch.iter().zip(log.tree.size()..) {
-        let head = heads.of(&pending.chain).map_err(|error| index_kind(&error))?;
-        let place = Place {
-            index,
-            seq: head.map_or(0, |head| head.seq + 1),
-            prev: head.map_or(NO_HASH, |head| head.hash),
-        };
-        let hash = record::encode(
-            &pending.chain,
-            place,
-            pending.at_ms,
-            &pending.event,
-            &mut linked.payload,
-        );
-        linked.undo.push((pending.chain.clone(), head));
-        heads.replace(&pending.chain, Some(Head { seq: place.seq, hash }));
-        linked.receipts.push(Receipt {
-            index,
-            seq: place.seq,
-            hash,
-        });
-        linked.leaves.push(hash);
+    let mut index = log.tree.size();
+    for pending in batch {
+        let before = heads.of(&pending.chain).map_err(|error| index_kind(&error))?;
+        let mut head = before;
+        for event in &pending.events {
+            let place = Place {
+                index,
+                seq: head.map_or(0, |head| head.seq + 1),
+                prev: head.map_or(NO_HASH, |head| head.hash),
+            };
+            let hash = record::encode(&pending.chain, place, pending.at_ms, event, &mut linked.payload);
+            head = Some(Head { seq: place.seq, hash });
+            linked.receipts.push(Receipt {
+                index,
+                seq: place.seq,
+                hash,
+            });
+            linked.leaves.push(hash);
+            index += 1;
+        }
+        linked.undo.push((pending.chain.clone(), before));
+        heads.replace(&pending.chain, head);
     }
-    let count = u32::try_from(batch.len()).unwrap_or(u32::MAX);
+    let count = u32::try_from(linked.leaves.len()).unwrap_or(u32::MAX);
     log.commit(count, &linked.payload, &linked.leaves)
         .map_err(|error| error.kind())
 }

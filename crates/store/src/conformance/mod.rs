@@ -7,6 +7,8 @@
     reason = "the suite is for tests, and a test stops at the first surprise"
 )]
 
+mod memory;
+mod origins;
 mod sessions;
 mod tokens;
 
@@ -14,7 +16,7 @@ use std::sync::Arc;
 
 use tidegate_core::{Class, Entry, Ident, Kind, Kinds, Moment, Name};
 
-use crate::{Opening, SessionStore, TokenStore};
+use crate::{MemoryStore, Opening, OriginStore, SessionStore, TokenStore};
 
 /// Runs every case, each on a state of its own. `open` is called with the name of the case.
 pub async fn run_all<S, F>(open: impl Fn(&'static str) -> F)
@@ -44,6 +46,58 @@ where
         tokens: issue_refuses_what_exists, find_shows_a_revocation_at_once, revoke_keeps_the_first_date,
             tokens_are_listed_oldest_first;
     }
+}
+
+/// Runs every case of [`MemoryStore`], each on a state of its own. `open` is called with the name of the case.
+pub async fn run_memory<S, F>(open: impl Fn(&'static str) -> F)
+where
+    S: SessionStore + MemoryStore + 'static,
+    F: Future<Output = S>,
+{
+    macro_rules! cases {
+        ($($case:ident),+) => {
+            $({
+                let name = stringify!($case);
+                let handles = Handles { one: Arc::new(open(name).await), two: Arc::new(open(name).await) };
+                memory::$case(&handles).await;
+            })+
+        };
+    }
+    cases! {
+        turn_page_needs_the_page_before, a_halted_run_takes_no_page_and_can_be_cleared, shelves_are_apart,
+        left_behind_names_what_an_end_left, racing_pages_have_one_winner, adopt_makes_trees_only,
+        adopt_bounds_the_children, one_answer_for_each_child, bits_of_all_children_are_bounded,
+        racing_answers_stay_within_the_bits
+    }
+}
+
+/// Runs every case of [`OriginStore`], each on a state of its own. What a case left must be the same to a handle that is
+/// opened afterwards.
+pub async fn run_origins<S, F>(open: impl Fn(&'static str) -> F)
+where
+    S: OriginStore + SessionStore + 'static,
+    F: Future<Output = S>,
+{
+    macro_rules! cases {
+        ($($case:ident),+ $(,)?) => {
+            $({
+                let name = stringify!($case);
+                let handles = Handles { one: Arc::new(open(name).await), two: Arc::new(open(name).await) };
+                origins::$case(&handles).await;
+                let left = handles.one.recall(&ident("s-1"), 0).await;
+                drop(handles);
+                assert_eq!(open(name).await.recall(&ident("s-1"), 0).await, left, "{name}");
+            })+
+        };
+    }
+    cases!(
+        recall_gives_what_was_kept_in_order,
+        begin_changes_nothing_begun,
+        a_chunk_beyond_the_bounds_closes,
+        what_was_never_begun_is_closed,
+        no_session_has_no_memory,
+        racing_chunks_are_all_kept,
+    );
 }
 
 /// Two handles on one state.

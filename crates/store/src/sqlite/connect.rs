@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use super::SqliteOptions;
@@ -13,7 +14,17 @@ use super::failure::{failed, io};
 use crate::StoreError;
 
 /// Each entry takes a file from version `index` to `index + 1`. Never change one that was released; add one.
-const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("schema.sql"),
+    include_str!("origins.sql"),
+    include_str!("memory.sql"),
+];
+
+/// The size of a new file's pages.
+const PAGE_BYTES: i64 = 1024;
+
+/// What the connection that writes may keep in memory.
+const WRITER_CACHE_KIB: i64 = 64 << 10;
 
 /// Creates or opens the file with its schema, and gives the connection that writes. A new file is created by a
 /// descriptor that is closed again, so no other store may be opened meanwhile: see [`super::watch`].
@@ -21,8 +32,13 @@ pub(super) fn create(path: &Path, options: &SqliteOptions) -> Result<(PathBuf, C
     let path = private_file(path)?;
     let mut conn = connect(&path, options)?;
     check_version(&conn)?;
+    // Only a file without tables takes it. A rise touches a few rows in a few pages, and each page it touches is written
+    // whole: small pages make a small write to wait for.
+    set(&conn, "page_size", PAGE_BYTES)?;
     enter_wal(&conn, options)?;
     migrate(&mut conn)?;
+    // The pages that changes go through stay in memory, some hundred thousand sessions' worth.
+    set(&conn, "cache_size", -WRITER_CACHE_KIB)?;
     // The writer checkpoints after it has answered; this is the bound if it cannot.
     set(&conn, "wal_autocheckpoint", 16_000)?;
     if let Some(pages) = options.max_pages {
@@ -97,6 +113,9 @@ fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection, StoreErro
     let mut conn = Connection::open_with_flags(path, flags).map_err(failed)?;
     wait_when_busy(&mut conn, options.busy)?;
     conn.set_prepared_statement_cache_capacity(64);
+    // Without it, some statements are prepared anew whenever another value is bound.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+        .map_err(failed)?;
     set(&conn, "synchronous", "FULL")?;
     set(&conn, "fullfsync", true)?;
     set(&conn, "foreign_keys", true)?;

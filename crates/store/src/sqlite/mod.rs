@@ -8,6 +8,8 @@
 mod cache;
 mod connect;
 mod failure;
+mod memory;
+mod origins;
 mod reader;
 mod rows;
 mod watch;
@@ -91,10 +93,19 @@ impl SqliteStore {
         id: &Ident,
         transition: impl Fn(&mut ContextState) -> Admission + Send + 'static,
     ) -> Result<Admitted, StoreError> {
-        let session = self.readers.session(id)?.ok_or(StoreError::NoSession)?;
-        if transition(&mut session.context.clone()) == Admission::Unchanged {
-            let admission = Admission::Unchanged;
-            return Ok(Admitted { admission, session });
+        let settled = |session: &Session| transition(&mut session.context.clone()) == Admission::Unchanged;
+        // What is remembered may be old. When it would change, so the writer will look anyway; only when it would not is
+        // it worth making sure.
+        if self
+            .readers
+            .remembered(id)
+            .is_none_or(|session| settled(&session))
+        {
+            let session = self.readers.session(id)?.ok_or(StoreError::NoSession)?;
+            if settled(&session) {
+                let admission = Admission::Unchanged;
+                return Ok(Admitted { admission, session });
+            }
         }
         let id = id.clone();
         self.writer.run(move |batch| apply(batch, &id, transition)).await

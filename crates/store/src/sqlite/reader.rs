@@ -56,6 +56,11 @@ impl Readers {
         })
     }
 
+    /// The session as this process saw it last, which others may have changed since: a hint, never an answer.
+    pub(super) fn remembered(&self, id: &Ident) -> Option<Arc<Session>> {
+        self.cache.sessions.find(id)
+    }
+
     pub(super) fn session(&self, id: &Ident) -> Result<Option<Arc<Session>>, StoreError> {
         self.catch_up()?;
         if let Some(session) = self.cache.sessions.find(id) {

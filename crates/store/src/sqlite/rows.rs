@@ -375,7 +375,7 @@ fn place(index: usize) -> i64 {
 }
 
 /// Only the canonical names: an alias in the file is not something this program wrote.
-fn class_name(text: &str) -> Option<Class> {
+pub(super) fn class_name(text: &str) -> Option<Class> {
     Class::ALL.into_iter().find(|class| class.as_str() == text)
 }
 
@@ -387,7 +387,11 @@ fn kinds(text: &str) -> Option<Kinds> {
     })
 }
 
-fn text<T>(row: &Row<'_>, column: usize, parse: impl Fn(&str) -> Option<T>) -> Result<T, StoreError> {
+pub(super) fn text<T>(
+    row: &Row<'_>,
+    column: usize,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<T, StoreError> {
     optional(row, column, parse)?.ok_or(StoreError::Corrupt { what: "a row" })
 }
 

@@ -1,4 +1,7 @@
-//! Writing: one thread, one transaction for all that waits, one sync of the disk for all of them.
+//! Writing: one transaction for all that waits, one sync of the disk for all of them.
+//!
+//! Whoever finds nobody writing writes at once, on its own thread: waking another and being woken by it would cost as much
+//! again as the disk. Whoever comes meanwhile queues for the thread that commits for all who wait.
 //!
 //! INVARIANT (durable before acknowledged): a caller hears of its change only after the transaction it was in has been
 //! committed with `synchronous = FULL`, and after the cache shows it. If the commit fails, every caller of the
@@ -6,11 +9,12 @@
 //! leaves its neighbours as they are.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::cache::Cache;
@@ -18,10 +22,19 @@ use super::failure::{failed, io};
 use super::{SqliteOptions, rows};
 use crate::{Session, StoreError, TokenRecord};
 
-/// The way to the thread that writes.
+/// The ways to the connection that writes.
 pub(super) struct Writer {
+    desk: Arc<Mutex<Desk>>,
     queue: Option<SyncSender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// The connection that writes. Whoever holds it commits.
+struct Desk {
+    conn: Connection,
+    cache: Arc<Cache>,
+    /// Changes since the log was last copied back into the file.
+    since_checkpoint: usize,
 }
 
 /// An open transaction, and what has been changed in it.
@@ -37,7 +50,7 @@ struct Changed {
     sessions: Vec<Arc<Session>>,
     tokens: Vec<Arc<TokenRecord>>,
     /// Something is to be committed that is no row of a session or a token.
-    probed: bool,
+    beside: bool,
 }
 
 impl Writer {
@@ -48,11 +61,18 @@ impl Writer {
     ) -> Result<Self, StoreError> {
         let (queue, jobs) = sync_channel(options.queue.max(1));
         let batch = options.batch.max(1);
+        let desk = Arc::new(Mutex::new(Desk {
+            conn,
+            cache,
+            since_checkpoint: 0,
+        }));
+        let shared = Arc::clone(&desk);
         let thread = std::thread::Builder::new()
             .name("tidegate-store".to_owned())
-            .spawn(move || work(conn, &jobs, &cache, batch))
+            .spawn(move || work(&shared, &jobs, batch))
             .map_err(|error| io("the writing thread cannot be started", &error))?;
         Ok(Self {
+            desk,
             queue: Some(queue),
             thread: Some(thread),
         })
@@ -69,17 +89,40 @@ impl Writer {
     {
         let stopped = || StoreError::Backend("the store has been closed".to_owned());
         let (reply, answer) = oneshot::channel();
-        let job = Pending {
+        let job = Box::new(Pending {
             change: Some(change),
             result: None,
             reply,
-        };
+        });
         let queue = self.queue.as_ref().ok_or_else(stopped)?;
-        queue.try_send(Box::new(job)).map_err(|error| match error {
-            TrySendError::Full(_) => StoreError::Overloaded,
-            TrySendError::Disconnected(_) => stopped(),
-        })?;
+        if let Some(mut desk) = self.free_desk() {
+            desk.serve(vec![job]);
+            if desk.since_checkpoint >= CHECKPOINT_AFTER {
+                // The thread does it where nobody waits. When the queue is full it has work already, and does it after that.
+                let _ = queue.try_send(Box::new(Nothing));
+            }
+        } else {
+            queue.try_send(job).map_err(|error| match error {
+                TrySendError::Full(_) => StoreError::Overloaded,
+                TrySendError::Disconnected(_) => stopped(),
+            })?;
+        }
         answer.await.unwrap_or_else(|_| Err(stopped().into()))
+    }
+
+    /// The desk, if nobody is at it and this thread may wait for the disk: where a runtime has no second worker, tasks that
+    /// could share a commit would never get as far as the queue.
+    fn free_desk(&self) -> Option<MutexGuard<'_, Desk>> {
+        let workers = Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers());
+        if workers < 2 {
+            return None;
+        }
+        // One who panicked left a transaction open at worst, and the next commit rolls that back.
+        match self.desk.try_lock() {
+            Ok(desk) => Some(desk),
+            Err(TryLockError::Poisoned(desk)) => Some(desk.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 }
 
@@ -111,8 +154,13 @@ impl Batch<'_> {
             .prepare_cached(sql)
             .and_then(|mut statement| statement.execute([]))
             .map_err(failed)?;
-        self.changed.borrow_mut().probed = true;
+        self.wrote_beside();
         Ok(())
+    }
+
+    /// Something was written that no cache holds.
+    pub(super) fn wrote_beside(&self) {
+        self.changed.borrow_mut().beside = true;
     }
 
     /// Applies one change or leaves no trace of it.
@@ -152,6 +200,17 @@ trait Job: Send {
     fn settle(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
+/// What wakes the thread and changes nothing.
+struct Nothing;
+
+impl Job for Nothing {
+    fn apply(&mut self, _batch: &Batch<'_>) -> bool {
+        true
+    }
+
+    fn settle(self: Box<Self>, _committed: Result<(), StoreError>) {}
+}
+
 struct Pending<T, E, F> {
     change: Option<F>,
     result: Option<Result<T, E>>,
@@ -186,20 +245,34 @@ where
 /// Copy the log back into the file after this many changes, when nobody waits for the answer to them any more.
 const CHECKPOINT_AFTER: usize = 512;
 
-fn work(mut conn: Connection, queue: &Receiver<Box<dyn Job>>, cache: &Cache, batch: usize) {
-    let mut since_checkpoint = 0;
+fn work(desk: &Mutex<Desk>, queue: &Receiver<Box<dyn Job>>, batch: usize) {
     while let Ok(first) = queue.recv() {
+        let mut desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
+        // Gathered only now: more may have come while another was at the desk.
         let mut jobs = vec![first];
         jobs.extend(queue.try_iter().take(batch - 1));
-        since_checkpoint += jobs.len();
-        let committed = commit(&mut conn, &mut jobs, cache);
+        desk.serve(jobs);
+        desk.checkpoint();
+    }
+}
+
+impl Desk {
+    /// Commits changes and answers everyone who waits for them.
+    fn serve(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+        self.since_checkpoint += jobs.len();
+        let committed = commit(&mut self.conn, &mut jobs, &self.cache);
         for job in jobs {
             job.settle(committed.clone());
         }
-        if since_checkpoint >= CHECKPOINT_AFTER {
-            since_checkpoint = 0;
+    }
+
+    fn checkpoint(&mut self) {
+        if self.since_checkpoint >= CHECKPOINT_AFTER {
+            self.since_checkpoint = 0;
             // What it cannot copy now stays in the log, durable, until the next time.
-            let _ = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+            let _ = self
+                .conn
+                .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         }
     }
 }
@@ -214,8 +287,14 @@ fn commit(conn: &mut Connection, jobs: &mut [Box<dyn Job>], cache: &Cache) -> Re
         revision: rows::revision(&tx)? + 1,
         changed: RefCell::default(),
     };
-    for job in jobs {
-        batch.apply(job.as_mut())?;
+    match jobs {
+        // Alone it needs no savepoint: when it is refused, the whole transaction is given up.
+        [only] => {
+            if !only.apply(&batch) {
+                return Ok(());
+            }
+        }
+        several => several.iter_mut().try_for_each(|job| batch.apply(job.as_mut()))?,
     }
     let Batch {
         revision, changed, ..
@@ -223,10 +302,10 @@ fn commit(conn: &mut Connection, jobs: &mut [Box<dyn Job>], cache: &Cache) -> Re
     let Changed {
         sessions,
         tokens,
-        probed,
+        beside,
     } = changed.into_inner();
     if sessions.is_empty() && tokens.is_empty() {
-        return if probed { tx.commit() } else { tx.rollback() }.map_err(failed);
+        return if beside { tx.commit() } else { tx.rollback() }.map_err(failed);
     }
     tx.prepare_cached("UPDATE store SET revision = ?1")
         .and_then(|mut statement| statement.execute([revision]))

@@ -35,6 +35,9 @@ pub(crate) struct Mcp {
     /// Which agent it belongs to
     #[arg(long, value_name = "NAME", value_parser = Ident::parse, default_value = "mcp")]
     agent: Ident,
+    /// Believe the client when it says, in `_meta` as tidegate/operatorInput, what its user typed
+    #[arg(long)]
+    client_speaks_for_user: bool,
 }
 
 impl Mcp {
@@ -53,7 +56,11 @@ impl Mcp {
         let caller = Caller {
             principal: self.principal,
             agent: Some(self.agent),
-            role: Role::Agent,
+            role: if self.client_speaks_for_user {
+                Role::Connector
+            } else {
+                Role::Agent
+            },
             token_id: Ident::parse("stdio").map_err(Failure::environment)?,
         };
         let gateway = LocalGateway::open(config).await?;

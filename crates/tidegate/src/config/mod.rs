@@ -4,13 +4,19 @@
 //! module. Names that a later version will understand are errors here, because ignoring a store or an authority that
 //! somebody configured would mean protecting less than they think.
 
+mod citations;
+#[cfg(test)]
+mod context_tests;
 mod detect;
+mod integrity;
 mod limits;
 mod mcp;
 mod model;
 mod problem;
 mod retention;
+mod runs;
 mod servers;
+mod sources;
 mod telemetry;
 #[cfg(test)]
 mod tests;
@@ -20,13 +26,14 @@ mod walk;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tidegate_engine::Policy;
+use tidegate_engine::{Policy, RunRules};
 use tidegate_gateway::Limits;
 use tidegate_gateway::telemetry::LogTarget;
 use tidegate_ledger::vault::Retention;
 use tidegate_store::{Misplaced, refuse_inside};
 use toml::de::DeTable;
 
+pub(crate) use citations::{Citation, Record};
 pub(crate) use detect::Detect;
 pub(crate) use model::{Model, Source};
 pub(crate) use problem::{Problem, Severity};
@@ -78,6 +85,12 @@ pub(crate) struct Config {
     pub(crate) servers: Vec<Server>,
     /// How the gateway to them behaves.
     pub(crate) mcp: tidegate_gateway::mcp::Options,
+    /// Who may bring what into a context.
+    pub(crate) sources: Vec<tidegate_engine::Source>,
+    /// What is looked up before anyone relies on it.
+    pub(crate) citations: Vec<Citation>,
+    /// What runs may keep and hand back.
+    pub(crate) runs: RunRules,
 }
 
 /// What flags and variables say; each wins over the file.
@@ -133,6 +146,9 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let telemetry = places.read_telemetry(&mut root);
     let servers = servers::read(&mut root);
     let mcp = mcp::read(&mut root);
+    let sources = sources::read(&mut root, tools.as_ref().map(|tools| &tools.control));
+    let citations = citations::read(&mut root, directory);
+    let runs = runs::read(&mut root);
     refuse_reserved(&mut root);
     places.refuse_inside(&workspaces, report);
     let tools = tools?;
@@ -148,6 +164,9 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         telemetry,
         servers,
         mcp,
+        sources,
+        citations,
+        runs,
     })
 }
 

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use tidegate_core::{Class, Control};
+use tidegate_core::{Class, Control, Trust, Unknown};
 use tidegate_engine::OnFailure;
 
 use super::*;
 
-fn checked(text: &str) -> Checked {
+pub(super) fn checked(text: &str) -> Checked {
     let overrides = Overrides {
         data_dir: Some("/nowhere/state".into()),
         ..Overrides::default()
@@ -43,7 +43,7 @@ fn check_contains(text: &str, expected: &str) {
 }
 
 #[track_caller]
-fn config(text: &str) -> Config {
+pub(super) fn config(text: &str) -> Config {
     let checked = checked(text);
     checked
         .config
@@ -80,6 +80,35 @@ fn the_example_is_clean_and_says_what_the_rules_need() {
 }
 
 #[test]
+fn a_tool_says_how_far_it_is_believed_and_what_it_guards() {
+    let text = "[tools.statements]\nreturns = \"internal\"\ntrusted_fields = [\"*.iban\"]\n\
+                [tools.pay]\nreturns = \"internal\"\nguard = [\"to\", \"cc.*\"]\nguard_unknown = \"allow\"\ntrust = \"trusted\"\n";
+    let config = checked(text).config.unwrap();
+    let integrity = |name| config.policy.control.find(name).unwrap().integrity.clone();
+    let statements = integrity("statements");
+    assert_eq!(statements.trust, Trust::Untrusted);
+    assert!(statements.is_believed() && statements.guard.is_empty());
+    let pay = integrity("pay");
+    assert_eq!((pay.trust, pay.unknown), (Trust::Trusted, Unknown::Allow));
+    assert_eq!(pay.guard.len(), 2);
+    for (line, message) in [
+        ("trust = \"somewhat\"", "expected trusted or untrusted"),
+        ("guard = [\"a..b\"]", "not a path"),
+        ("guard_unknown = \"deny\"", "expected hold or allow"),
+        ("gaurd = [\"to\"]", "did you mean guard?"),
+        (
+            "trust = \"trusted\"\ntrusted_fields = [\"a\"]",
+            "trusted_fields has no effect",
+        ),
+        ("guard_unknown = \"allow\"", "guard_unknown has no effect"),
+    ] {
+        let problems = checked(&format!("[tools.a]\nreturns = \"internal\"\n{line}\n")).problems;
+        let says = |problem: &Problem| problem.line("f").contains(message);
+        assert!(problems.iter().any(says), "{line}: {problems:?}");
+    }
+}
+
+#[test]
 fn every_commented_line_of_the_example_is_valid() {
     let is_setting = |line: &str| {
         line.strip_prefix("# ").is_some_and(|rest| {
@@ -102,7 +131,7 @@ fn every_commented_line_of_the_example_is_valid() {
         uncommented.push_str(line);
         uncommented.push('\n');
     }
-    assert_eq!(settings, 39);
+    assert_eq!(settings, 69);
     let problems = checked(&uncommented).problems;
     assert!(
         problems

@@ -2,6 +2,7 @@
 
 use tidegate_core::{Class, Control, ControlList, Name, Permission, Permissions, Tool, ToolFacts};
 
+use super::integrity;
 use super::walk::{At, Section};
 
 /// The spellings of a class, for suggestions.
@@ -80,6 +81,7 @@ fn read_tool(name: Name, section: &mut Section<'_, '_>) -> Tool {
     let external = section.flag("external");
     let sink = section.flag("sink");
     let control = section.parsed::<Control>("control", &["auto", "human-approval", "blocked"]);
+    let integrity = integrity::read(section);
     let tool = Tool::declared(ToolFacts {
         name,
         permissions,
@@ -88,6 +90,7 @@ fn read_tool(name: Name, section: &mut Section<'_, '_>) -> Tool {
         external: external.is_some_and(|at| at.value),
         sink: sink.is_some_and(|at| at.value),
         control: control.map_or(Control::Auto, |at| at.value),
+        integrity,
     });
     check_contradictions(&tool, external, section);
     warn_of_surprises(&tool, section);

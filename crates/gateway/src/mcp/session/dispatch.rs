@@ -79,6 +79,7 @@ impl Session {
         era: Era,
         request: Envelope,
     ) -> Result<Envelope, Stopped> {
+        let request = self.hear_operator(request).await?;
         let params = request.params();
         if era == Era::Stateless {
             if era::GONE.contains(&request.method()) {

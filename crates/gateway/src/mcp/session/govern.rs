@@ -161,7 +161,7 @@ impl Session {
     }
 
     /// Tells the client that its tools are others now, if the label rose above what it was last told.
-    pub(super) async fn tell_label(&self, session: &Arc<tidegate_store::Session>, outlet: Option<&Outlet>) {
+    pub(crate) async fn tell_label(&self, session: &Arc<tidegate_store::Session>, outlet: Option<&Outlet>) {
         let label = session.context.label().class();
         let news = {
             let mut told = locked(&self.told);

@@ -4,6 +4,7 @@ mod catalog;
 mod dispatch;
 mod govern;
 mod lists;
+mod operator;
 mod stopped;
 mod upward;
 mod wishes;
