@@ -142,6 +142,8 @@ pub struct ToolFacts {
     pub control: Control,
     /// How far it is believed, and what it guards.
     pub integrity: Integrity,
+    /// The argument that names the tool a call is really for, where it is a wrapper around others.
+    pub target: Option<String>,
 }
 
 impl ToolFacts {
@@ -157,6 +159,7 @@ impl ToolFacts {
             sink: false,
             control: Control::Auto,
             integrity: Integrity::UNDECLARED,
+            target: None,
         }
     }
 }
@@ -180,6 +183,8 @@ pub struct Tool {
     pub control: Control,
     /// How far it is believed, and what it guards.
     pub integrity: Integrity,
+    /// The argument that names the tool a call is really for, where it is a wrapper around others.
+    pub target: Option<String>,
 }
 
 impl Tool {
@@ -202,6 +207,7 @@ impl Tool {
             sink: facts.sink,
             control: facts.control,
             integrity: facts.integrity,
+            target: facts.target,
         }
     }
 

@@ -39,6 +39,7 @@ impl Engine {
         arguments: &Payload,
     ) -> Result<Authorized, AccessError> {
         self.session_for(caller, Act::Call, id).await?;
+        let tool = &self.target_of(tool, arguments)?;
         let found = self.inspector.arguments(tool, arguments).await?;
         // Read again: looking may have taken a while, and a rise in that time is in force.
         let session = self.store.current(id).await?.ok_or(AccessError::NoSession)?;

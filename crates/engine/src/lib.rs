@@ -26,6 +26,7 @@ mod record;
 mod runs;
 mod sessions;
 mod watch;
+mod wrapper;
 
 pub use access::{Act, Caller, Reach};
 pub use assembly::{

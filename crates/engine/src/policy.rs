@@ -39,8 +39,14 @@ fn canonical(tool: &Tool) -> String {
     let permissions = Permission::ALL.map(|permission| u8::from(tool.permissions.contains(permission)));
     let (returns, ceiling, control) = (tool.returns, tool.ceiling, tool.control.as_str());
     format!(
-        "{:?} {permissions:?} {returns} {ceiling} {} {} {control} {}\n",
-        tool.name, tool.external, tool.sink, tool.integrity
+        "{:?} {permissions:?} {returns} {ceiling} {} {} {control} {}{}\n",
+        tool.name,
+        tool.external,
+        tool.sink,
+        tool.integrity,
+        tool.target
+            .as_ref()
+            .map_or_else(String::new, |target| format!(" {target:?}"))
     )
 }
 

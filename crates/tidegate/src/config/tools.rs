@@ -82,6 +82,7 @@ fn read_tool(name: Name, section: &mut Section<'_, '_>) -> Tool {
     let sink = section.flag("sink");
     let control = section.parsed::<Control>("control", &["auto", "human-approval", "blocked"]);
     let integrity = integrity::read(section);
+    let target = read_target(section);
     let tool = Tool::declared(ToolFacts {
         name,
         permissions,
@@ -91,10 +92,22 @@ fn read_tool(name: Name, section: &mut Section<'_, '_>) -> Tool {
         sink: sink.is_some_and(|at| at.value),
         control: control.map_or(Control::Auto, |at| at.value),
         integrity,
+        target,
     });
     check_contradictions(&tool, external, section);
     warn_of_surprises(&tool, section);
     tool
+}
+
+/// The argument of a wrapper that names the tool a call is really for.
+fn read_target(section: &mut Section<'_, '_>) -> Option<String> {
+    let target = section.text("target")?;
+    if target.trim().is_empty() {
+        let name = section.name_of("target");
+        let message = format!("{name} must name the argument that holds the real tool's name");
+        section.report().error(target.offset, message);
+    }
+    Some((*target).to_owned())
 }
 
 fn read_permissions(section: &mut Section<'_, '_>) -> Permissions {

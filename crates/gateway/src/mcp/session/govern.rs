@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tidegate_core::{Decision, Name, Permit};
-use tidegate_engine::Payload;
+use tidegate_engine::{AccessError, Payload};
 
 use super::stopped::Stopped;
 use super::{Session, locked};
@@ -55,6 +55,7 @@ impl Session {
             Some(Standing::Held) => return Err(held(&subject)),
             None => return Err(unknown()),
         }
+        let subject = self.target(&subject, &params)?;
         let payload = content_of(&params)?;
         params.set("name", raw(&own));
         let errand = Errand {
@@ -64,6 +65,21 @@ impl Session {
             subject,
         };
         self.exchange(&errand, payload, request.with_params(params)).await
+    }
+
+    /// The tool that a call is really for. Only its arguments name it: they are what the server will go by.
+    fn target(&self, subject: &Name, params: &Object) -> Result<Name, Stopped> {
+        let control = self.hub.engine.control();
+        let wrapper = control
+            .find(subject.as_str())
+            .is_some_and(|tool| tool.target.is_some());
+        if !wrapper {
+            return Ok(subject.clone());
+        }
+        let arguments = params.get("arguments").map(strict::read).transpose()?;
+        let arguments = Payload::new(arguments.unwrap_or_default());
+        let target = self.hub.engine.target_of(subject, &arguments);
+        Ok(target.map_err(AccessError::from)?)
     }
 
     /// How a tool stands, after its server was asked for its tools at least once.
