@@ -3,6 +3,7 @@
 pub mod corpus;
 mod disk;
 mod http;
+pub mod mcp;
 pub mod peers;
 mod processor;
 mod spread;

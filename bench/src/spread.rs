@@ -44,6 +44,13 @@ impl Spread {
         Self::new(times, began.elapsed())
     }
 
+    /// Both together, as if they had been measured one after the other.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        let times = [self.sorted, other.sorted].concat();
+        Self::new(times, self.elapsed + other.elapsed)
+    }
+
     /// The time under which this share of the operations stayed.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Duration {

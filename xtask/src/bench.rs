@@ -3,7 +3,7 @@
 use crate::steps::cargo;
 
 /// Each benchmark is a program in `bench/src/bin`.
-const BENCHMARKS: &[&str] = &["decisions", "detect", "ledger", "shared", "store"];
+const BENCHMARKS: &[&str] = &["decisions", "detect", "ledger", "mcp", "shared", "store"];
 
 /// Runs one benchmark, or all of them.
 pub(crate) fn run(only: Option<&str>) -> Result<(), String> {

@@ -3,11 +3,12 @@
 use xtask::{model, services};
 
 use crate::steps::{cargo, root, say};
-use crate::{deploy, mcp_clients};
+use crate::{deploy, mcp_clients, mcp_conformance};
 
 /// Every test of the workspace, the style checks of [`crate::tidy`] among them, with the real servers that some need.
 pub(crate) fn test() -> Result<(), String> {
     mcp_clients::install()?;
+    mcp_conformance::install()?;
     model::install(say)?;
     let servers = services::start_all(&root(), say)?;
     cargo(&["test", "--workspace"], &servers.environment())?;

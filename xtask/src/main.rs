@@ -6,6 +6,8 @@ mod deploy;
 mod eval;
 mod fuzz;
 mod mcp_clients;
+mod mcp_conformance;
+mod packages;
 mod steps;
 mod tidy;
 
@@ -21,6 +23,7 @@ usage: cargo xtask COMMAND
                   looks for inputs that break the detector's laws; needs cargo-fuzz
   fga-model       writes the authorization model for OpenFGA's API from crates/authority/model/tidegate.fga
   mcp-clients     the official MCP clients and servers that some tests need, into target/mcp-test
+  mcp-conformance the official MCP conformance suite, directly and through the gateway
   bench [NAME]    what things cost, beside the machine's own limits in the same run
   eval [model|agentdojo]
                   how well the detectors do on ../shared/eval, or a model beside them, or the whole gateway on replayed
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(),
         "fga-model" => xtask::model::install(steps::say).and_then(|()| xtask::model::write()),
         "mcp-clients" => mcp_clients::install(),
+        "mcp-conformance" => mcp_conformance::run(),
         "ci" => ci::test().and_then(|()| ci::lint()),
         "bench" => bench::run(words.next().as_deref()),
         "eval" => eval::run(words.next().as_deref()),

@@ -148,6 +148,8 @@ pub struct ToolFacts {
     pub seal: SealRule,
     /// Whether secrets out of what it returns may be kept on disk.
     pub keeps_secrets: bool,
+    /// The argument that names the tool a call is really for, where it is a wrapper around others.
+    pub target: Option<String>,
 }
 
 impl ToolFacts {
@@ -166,6 +168,7 @@ impl ToolFacts {
             fields: FieldClasses::NONE,
             seal: SealRule::OnRequest,
             keeps_secrets: false,
+            target: None,
         }
     }
 }
@@ -199,6 +202,8 @@ pub struct Tool {
     pub seal: SealRule,
     /// Whether secrets out of what it returns may be kept on disk.
     pub keeps_secrets: bool,
+    /// The argument that names the tool a call is really for, where it is a wrapper around others.
+    pub target: Option<String>,
 }
 
 /// What was stated of a tool, so that its other answers can be worked out anew when a fact changes.
@@ -234,6 +239,7 @@ impl Tool {
             fields: facts.fields,
             seal: facts.seal,
             keeps_secrets: facts.keeps_secrets,
+            target: facts.target,
         }
     }
 

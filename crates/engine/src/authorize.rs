@@ -45,6 +45,7 @@ impl Engine {
         arguments: &Payload,
     ) -> Result<Authorized, AccessError> {
         let asking = self.session_for(caller, Act::Call, id).await?;
+        let tool = &self.target_of(tool, arguments)?;
         let found = self.inspector.arguments(tool, arguments).await?;
         let unveiling = self.mentions(id, arguments).await?;
         let (known, version) = self.tool_for(&asking, tool).await?;

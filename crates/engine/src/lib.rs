@@ -28,6 +28,7 @@ mod runs;
 mod sessions;
 mod veil;
 mod watch;
+mod wrapper;
 
 pub use access::{Act, Caller, Reach};
 pub use assembly::{

@@ -39,8 +39,8 @@ fn canonical(tool: &Tool) -> String {
     let permissions = Permission::ALL.map(|permission| u8::from(tool.permissions.contains(permission)));
     let (returns, ceiling, control) = (tool.returns, tool.ceiling, tool.control.as_str());
     let mut text = format!(
-        "{:?} {permissions:?} {returns} {ceiling} {} {} {control} {} {} {}",
-        tool.name, tool.external, tool.sink, tool.integrity, tool.seal, tool.keeps_secrets
+        "{:?} {permissions:?} {returns} {ceiling} {} {} {control} {} {} {} {:?}",
+        tool.name, tool.external, tool.sink, tool.integrity, tool.seal, tool.keeps_secrets, tool.target
     );
     for (field, class) in tool.fields.iter() {
         let _ = write!(text, " {:?} {class}", field.to_string());

@@ -104,6 +104,7 @@ async fn a_server_that_cannot_start_does_not_take_the_others_down() {
     let nobody = Reach::Url {
         url: "http://127.0.0.1:1/mcp".into(),
         headers_env: Vec::new(),
+        ca_file: None,
     };
     let servers = vec![
         server("dead", false, nothing),

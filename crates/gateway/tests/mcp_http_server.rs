@@ -122,6 +122,7 @@ async fn gateway() -> Stand {
     let reach = Reach::Url {
         url,
         headers_env: Vec::new(),
+        ca_file: None,
     };
     let harmless = |name: &&str| {
         Tool::declared(ToolFacts {

@@ -10,7 +10,7 @@ use axum::Router;
 use tidegate_authority::OpenFga;
 use tidegate_core::{Ident, Moment};
 use tidegate_engine::{Caller, Engine, OriginKey, Origins, Parts, Provenance, last_policy};
-use tidegate_gateway::mcp::{Mcp, Pins, Reach, Upstream};
+use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Server, router};
 use tidegate_ledger::vault::{KeySource, Retention, Vault};
@@ -148,15 +148,24 @@ fn mcp(config: &Config, engine: &Arc<Engine>) -> Arc<Mcp> {
         bare_names: server.bare_names,
         reach: match server.reach.clone() {
             config::Reach::Command { command, args, env } => Reach::Command { command, args, env },
-            config::Reach::Url { url, headers_env } => Reach::Url {
+            config::Reach::Url {
+                url,
+                headers_env,
+                ca_file,
+            } => Reach::Url {
                 url: url.into(),
                 headers_env,
+                ca_file,
             },
         },
     };
     let servers = config.servers.iter().map(upstream).collect();
     let pins = Pins::in_directory(&config.data_dir);
-    Mcp::new(Arc::clone(engine), servers, pins, config.mcp.clone())
+    let mut options = config.mcp.clone();
+    if options.hosts == Hosts::Named(Vec::new()) && !config.listen.ip().is_loopback() {
+        options.hosts = Hosts::Any;
+    }
+    Mcp::new(Arc::clone(engine), servers, pins, options)
 }
 
 /// Destroys evidence that has outlived its retention, at once and then every so often. What could not be destroyed or

@@ -16,6 +16,13 @@ pub(crate) const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabil
 /// Where a request says who sends it.
 pub(crate) const INFO_KEY: &str = "io.modelcontextprotocol/clientInfo";
 
+/// Where a request says how much of the logs its sender wants.
+pub(crate) const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
+/// Where a notification says which subscription it belongs to.
+pub(crate) const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
+/// Where an answer says who gives it.
+pub(crate) const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
+
 /// The version without a greeting.
 pub(crate) const STATELESS: &str = "2026-07-28";
 /// The newest version with a greeting.
@@ -33,9 +40,25 @@ pub(crate) enum Era {
     Stateless,
 }
 
-/// The version a request names, if it belongs to the stateless era.
-pub(crate) fn named_version(params: &Object) -> Option<String> {
-    params.object("_meta")?.text(VERSION_KEY)
+/// What the greeted era had and the stateless one has no more.
+pub(crate) const GONE: [&str; 7] = [
+    "initialize",
+    "ping",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "tasks/list",
+    "tasks/result",
+];
+
+/// The era of a request: one that names a version belongs to the stateless era.
+pub(crate) fn of(request: &Envelope) -> Era {
+    let named = request.params().object("_meta");
+    if named.is_some_and(|meta| meta.get(VERSION_KEY).is_some()) {
+        Era::Stateless
+    } else {
+        Era::Greeted
+    }
 }
 
 /// The version to speak with a client that asks for one.
@@ -59,7 +82,7 @@ pub(crate) fn greeting_of(meta: &Object) -> Object {
 
 /// A request as a server of the stateless era wants it.
 pub(crate) fn stamped(request: Envelope, greeting: &Object) -> Envelope {
-    let mut params = request.params();
+    let mut params = Object::clone(&request.params());
     let mut meta = params.object("_meta").unwrap_or_default();
     if meta.get(VERSION_KEY).is_some() {
         return request;
@@ -71,17 +94,20 @@ pub(crate) fn stamped(request: Envelope, greeting: &Object) -> Envelope {
             None => meta.set(key, raw(&json!({}))),
         }
     }
+    if let Some(level) = greeting.get("logLevel") {
+        meta.set(LOG_LEVEL_KEY, level.to_owned());
+    }
     params.set("_meta", meta.to_raw());
-    request.with_params(&params)
+    request.with_params(params)
 }
 
 /// A request as a server of the greeted era wants it.
 pub(crate) fn unstamped(request: Envelope) -> Envelope {
-    let mut params = request.params();
+    let mut params = Object::clone(&request.params());
     let Some(mut meta) = params.object("_meta") else {
         return request;
     };
-    let stamps = [VERSION_KEY, CAPABILITIES_KEY, INFO_KEY];
+    let stamps = [VERSION_KEY, CAPABILITIES_KEY, INFO_KEY, LOG_LEVEL_KEY];
     let taken = stamps.into_iter().filter(|key| meta.remove(key).is_some());
     if taken.count() == 0 {
         return request;
@@ -91,7 +117,7 @@ pub(crate) fn unstamped(request: Envelope) -> Envelope {
     } else {
         params.set("_meta", meta.to_raw());
     }
-    request.with_params(&params)
+    request.with_params(params)
 }
 
 #[cfg(test)]
@@ -112,7 +138,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"progressToken":5}}}"#;
         let greeting = Object::default().with("capabilities", json!({"roots": {}}));
         let stamped = stamped(request(plain), &greeting);
-        assert_eq!(named_version(&stamped.params()).as_deref(), Some(STATELESS));
+        assert_eq!(of(&stamped), Era::Stateless);
         assert_eq!(unstamped(stamped).to_line(), plain);
     }
 

@@ -1,5 +1,7 @@
 //! JSON-RPC as far as a gateway must understand it: what sort of message it is, its id and its method.
 
+use std::sync::{Arc, OnceLock};
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -45,6 +47,12 @@ pub(crate) mod code {
     pub(crate) const PARSE: i32 = -32700;
     /// Not a request.
     pub(crate) const INVALID_REQUEST: i32 = -32600;
+    /// The client did not say that it can do what the answer needs.
+    pub(crate) const MISSING_CAPABILITY: i32 = -32021;
+    /// A version that is not spoken.
+    pub(crate) const UNSUPPORTED_VERSION: i32 = -32022;
+    /// A header does not say what the body says.
+    pub(crate) const HEADER_MISMATCH: i32 = -32020;
     /// A method nobody knows.
     pub(crate) const METHOD_NOT_FOUND: i32 = -32601;
     /// Parameters that cannot be used.
@@ -67,6 +75,8 @@ pub(crate) struct Envelope {
     members: Object,
     method: String,
     id: String,
+    /// The parameters, once somebody asked for them: a message is looked into more often than it is changed.
+    params: OnceLock<Arc<Object>>,
 }
 
 impl Message {
@@ -86,7 +96,12 @@ impl Message {
         let method = members.get("method").map(|_| members.text("method"));
         let id = members.get("id").map(|id| id.get().to_owned());
         let answers = members.get("result").is_some() != members.get("error").is_some();
-        let envelope = |method: String, id: String| Envelope { members, method, id };
+        let envelope = |method: String, id: String| Envelope {
+            members,
+            method,
+            id,
+            params: OnceLock::new(),
+        };
         match (method, id) {
             (Some(Some(method)), Some(id)) if is_id(&id) => Ok(Self::Request(envelope(method, id))),
             (Some(Some(method)), None) => Ok(Self::Notification(envelope(method, String::new()))),
@@ -122,6 +137,7 @@ impl Envelope {
             members,
             method: method.to_owned(),
             id: String::new(),
+            params: OnceLock::new(),
         }
     }
 
@@ -146,14 +162,16 @@ impl Envelope {
     }
 
     /// The parameters, where they are an object.
-    pub(crate) fn params(&self) -> Object {
-        self.members.object("params").unwrap_or_default()
+    pub(crate) fn params(&self) -> Arc<Object> {
+        let read = || Arc::new(self.members.object("params").unwrap_or_default());
+        Arc::clone(self.params.get_or_init(read))
     }
 
     /// The same message with other parameters.
     #[must_use]
-    pub(crate) fn with_params(mut self, params: &Object) -> Self {
+    pub(crate) fn with_params(mut self, params: Object) -> Self {
         self.members.set("params", params.to_raw());
+        self.params = OnceLock::from(Arc::new(params));
         self
     }
 
@@ -165,6 +183,12 @@ impl Envelope {
     /// The error of an answer that has one.
     pub(crate) fn error(&self) -> Option<&RawValue> {
         self.members.get("error")
+    }
+
+    /// The code of an answer that is an error.
+    pub(crate) fn error_code(&self) -> Option<i32> {
+        let error = Object::read(self.error()?)?;
+        error.get("code").and_then(|code| code.get().parse().ok())
     }
 
     /// The same answer with another result.
@@ -185,7 +209,7 @@ impl Envelope {
     pub(crate) fn to_line(&self) -> String {
         let text = self.members.to_raw();
         // A line break between members is not content, but on a stream of lines it would cut the message.
-        if text.get().bytes().any(|b| b == b'\n' || b == b'\r') {
+        if memchr::memchr2(b'\n', b'\r', text.get().as_bytes()).is_some() {
             text.get().replace(['\n', '\r'], " ")
         } else {
             Box::<str>::from(text).into_string()
@@ -216,6 +240,7 @@ impl Envelope {
             members: members.with(member, value),
             method: String::new(),
             id: id.to_owned(),
+            params: OnceLock::new(),
         }
     }
 }

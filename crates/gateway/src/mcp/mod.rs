@@ -19,6 +19,7 @@ mod routing;
 mod session;
 mod strict;
 mod upstream;
+mod wanted;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,6 +44,15 @@ pub enum ClosedTools {
     Hide,
 }
 
+/// Under which names a gateway over HTTP lets itself be spoken to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hosts {
+    /// The names of this machine for itself, and these.
+    Named(Vec<String>),
+    /// Any: other machines reach it, under names it does not know.
+    Any,
+}
+
 /// How the gateway behaves towards clients and servers.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -56,6 +66,8 @@ pub struct Options {
     pub call_timeout: Duration,
     /// The most sessions over HTTP at once.
     pub sessions: usize,
+    /// The names that requests over HTTP may call the gateway by.
+    pub hosts: Hosts,
 }
 
 impl Options {
@@ -66,6 +78,7 @@ impl Options {
         start_timeout: Duration::from_secs(30),
         call_timeout: Duration::from_secs(300),
         sessions: 256,
+        hosts: Hosts::Named(Vec::new()),
     };
 }
 

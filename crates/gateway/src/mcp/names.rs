@@ -99,6 +99,7 @@ mod tests {
             reach: Reach::Url {
                 url: String::new(),
                 headers_env: Vec::new(),
+                ca_file: None,
             },
         };
         names.iter().map(server).collect()

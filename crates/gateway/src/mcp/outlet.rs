@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
+pub(crate) use super::wanted::{Listener, LogLevel, Wanted};
+
 use super::message::Envelope;
 
 /// How long a client that does not read is waited for.
@@ -23,14 +25,19 @@ pub(crate) enum Outgoing {
     /// A message before the answer, or unasked.
     Message(String),
     /// The answer: nothing follows on this way.
-    Answer(String),
+    Answer {
+        /// The answer itself.
+        line: String,
+        /// The code, where it is an error.
+        code: Option<i32>,
+    },
 }
 
 impl Outgoing {
     /// The message as one line.
     pub(crate) fn into_line(self) -> String {
         match self {
-            Self::Message(line) | Self::Answer(line) => line,
+            Self::Message(line) | Self::Answer { line, .. } => line,
         }
     }
 }
@@ -53,7 +60,9 @@ impl Outlet {
 
     /// Sends the answer; false when nobody takes it.
     pub(crate) async fn answer(&self, answer: &Envelope) -> bool {
-        self.put(Outgoing::Answer(answer.to_line())).await
+        let code = answer.error_code();
+        let line = answer.to_line();
+        self.put(Outgoing::Answer { line, code }).await
     }
 
     async fn put(&self, outgoing: Outgoing) -> bool {
@@ -83,6 +92,8 @@ pub(crate) struct Active {
     pub(crate) sent: Option<(usize, u64)>,
     /// What it calls.
     pub(crate) subject: Option<tidegate_core::Name>,
+    /// The lowest level of log messages that it wants; `None` wants none.
+    pub(crate) logs: Option<LogLevel>,
 }
 
 /// Every way to one client.
@@ -94,6 +105,7 @@ struct State {
     general: Option<Outlet>,
     kept: VecDeque<Envelope>,
     active: Vec<(u64, Active)>,
+    listeners: Vec<Listener>,
     next: u64,
 }
 
@@ -146,6 +158,33 @@ impl Ways {
         self.state().active.len()
     }
 
+    /// A request that is under way.
+    pub(crate) fn active(&self, key: u64) -> Option<Active> {
+        let state = self.state();
+        let found = state.active.iter().find(|(other, _)| *other == key);
+        found.map(|(_, active)| active.clone())
+    }
+
+    /// A stream for changes is open.
+    pub(crate) fn listen(&self, listener: Listener) {
+        self.state().listeners.push(listener);
+    }
+
+    /// A stream for changes is closed.
+    pub(crate) fn stop_listening(&self, key: u64) {
+        self.state().listeners.retain(|listener| listener.key != key);
+    }
+
+    /// Who wants to hear of something.
+    pub(crate) fn listeners(&self, told: &Envelope) -> Vec<Listener> {
+        let state = self.state();
+        let wanting = state
+            .listeners
+            .iter()
+            .filter(|listener| listener.wanted.takes(told));
+        wanting.cloned().collect()
+    }
+
     /// The request with this id.
     pub(crate) fn with_id(&self, id: &str) -> Option<Active> {
         self.find(|active| active.id == id)
@@ -196,7 +235,8 @@ impl Ways {
 
     /// Whether a way for what belongs to no request is open.
     pub(crate) fn has_general(&self) -> bool {
-        self.state().general.as_ref().is_some_and(Outlet::is_open)
+        let state = self.state();
+        state.general.as_ref().is_some_and(Outlet::is_open) || !state.listeners.is_empty()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

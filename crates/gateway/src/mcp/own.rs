@@ -19,6 +19,11 @@ const SELECT: &str = "tidegate_select";
 /// The most calls in a plan.
 const MOST_CALLS: usize = 256;
 
+/// Who the gateway is.
+pub(crate) fn info() -> Value {
+    json!({"name": "tidegate", "title": "Tidegate", "version": env!("CARGO_PKG_VERSION")})
+}
+
 /// Whether a tool is the gateway's own.
 pub(crate) fn is_own(name: &str) -> bool {
     matches!(

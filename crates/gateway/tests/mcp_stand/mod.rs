@@ -142,6 +142,15 @@ impl Client {
         }
     }
 
+    /// Asks for a stream.
+    pub fn listen(&self) -> reqwest::RequestBuilder {
+        self.http
+            .get(&self.url)
+            .bearer_auth(&self.holder.token)
+            .header("accept", "text/event-stream")
+            .header("mcp-session-id", &self.session)
+    }
+
     pub async fn post(&mut self, body: String) -> String {
         let response = self.request(body).send().await.unwrap();
         assert_eq!(response.status(), 200);

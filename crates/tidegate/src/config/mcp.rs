@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tidegate_gateway::mcp::{ClosedTools, Options};
+use tidegate_gateway::mcp::{ClosedTools, Hosts, Options};
 
 use super::walk::Section;
 
@@ -23,6 +23,7 @@ pub(super) fn read(root: &mut Section<'_, '_>) -> Options {
             }
         }
     }
+    options.hosts = read_hosts(&mut section);
     for (key, most, bound) in [
         ("start_timeout_ms", 600_000, &mut options.start_timeout),
         ("call_timeout_ms", 3_600_000, &mut options.call_timeout),
@@ -43,4 +44,20 @@ pub(super) fn read(root: &mut Section<'_, '_>) -> Options {
         }
     }
     options
+}
+
+/// The names that the gateway is reached by, beside those of the machine for itself.
+fn read_hosts(section: &mut Section<'_, '_>) -> Hosts {
+    let name = section.name_of("hosts");
+    let mut hosts = Vec::new();
+    for host in section.texts("hosts") {
+        let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-.:[]".contains(&b);
+        if host.is_empty() || !host.bytes().all(is_plain) {
+            let message =
+                format!("{name}: each must be a host name such as gate.corp.example, without a port");
+            section.report().error(host.offset, message);
+        }
+        hosts.push((*host).to_owned());
+    }
+    Hosts::Named(hosts)
 }

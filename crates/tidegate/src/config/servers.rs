@@ -2,6 +2,8 @@
 //!
 //! The file names environment variables and never holds their values, so that it can be shown and committed.
 
+use std::path::PathBuf;
+
 use tidegate_core::Ident;
 use url::Url;
 
@@ -36,6 +38,8 @@ pub(crate) enum Reach {
         url: Url,
         /// Headers, each with the name of the variable that holds its value.
         headers_env: Vec<(String, String)>,
+        /// The authorities whose certificates are trusted, instead of those that browsers trust.
+        ca_file: Option<PathBuf>,
     },
 }
 
@@ -90,11 +94,12 @@ fn read_reach(mut section: Section<'_, '_>) -> Option<Reach> {
         .collect();
     let env = read_env(&mut section);
     let headers_env = read_headers(&mut section);
+    let ca_file = section.text("ca_file");
     let report = section.report();
     match (section.has("command"), section.has("url")) {
         (true, true) => report.error(section.offset, "a server has a command or a url, not both"),
         (false, false) => report.error(section.offset, "a server needs a command or a url"),
-        (true, false) => refuse(&section, &["headers_env"], "url"),
+        (true, false) => refuse(&section, &["headers_env", "ca_file"], "url"),
         (false, true) => refuse(&section, &["args", "env"], "command"),
     }
     if let Some(command) = command {
@@ -110,9 +115,15 @@ fn read_reach(mut section: Section<'_, '_>) -> Option<Reach> {
             env,
         });
     }
+    let url = read_url(&section, url?)?;
+    if let Some(file) = ca_file.filter(|_| url.scheme() != "https") {
+        let name = section.name_of("ca_file");
+        report.error(file.offset, format_args!("{name} is only for an https address"));
+    }
     Some(Reach::Url {
-        url: read_url(&section, url?)?,
+        url,
         headers_env,
+        ca_file: ca_file.map(|file| PathBuf::from(*file)),
     })
 }
 

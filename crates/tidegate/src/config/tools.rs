@@ -48,6 +48,7 @@ fn read_tool(name: Name, section: &mut Section<'_, '_>) -> Tool {
     let seal = section.parsed::<SealRule>("seal", &["always", "on-request", "above:internal"]);
     let keeps_secrets = section.flag("keep_secrets");
     let integrity = integrity::read(section);
+    let target = read_target(section);
     let mut tool = Tool::declared(ToolFacts {
         name,
         permissions,
@@ -60,11 +61,23 @@ fn read_tool(name: Name, section: &mut Section<'_, '_>) -> Tool {
         fields: FieldClasses::NONE,
         seal: seal.map_or(SealRule::OnRequest, |at| at.value),
         keeps_secrets: keeps_secrets.is_some_and(|at| at.value),
+        target,
     });
     tool.fields = read_fields(&tool, section);
     check_contradictions(&tool, external, section);
     warn_of_surprises(&tool, section);
     tool
+}
+
+/// The argument of a wrapper that names the tool a call is really for.
+fn read_target(section: &mut Section<'_, '_>) -> Option<String> {
+    let target = section.text("target")?;
+    if target.trim().is_empty() {
+        let name = section.name_of("target");
+        let message = format!("{name} must name the argument that holds the real tool's name");
+        section.report().error(target.offset, message);
+    }
+    Some((*target).to_owned())
 }
 
 fn read_permissions(section: &mut Section<'_, '_>) -> Permissions {

@@ -15,7 +15,7 @@ use crate::mcp::era::{self, Era};
 use crate::mcp::message::{Envelope, code};
 use crate::mcp::names::{self, Surface};
 use crate::mcp::object::{Object, raw};
-use crate::mcp::outlet::{Active, Outlet};
+use crate::mcp::outlet::{Active, LogLevel, Outlet};
 use crate::mcp::upstream::Hello;
 use crate::mcp::{own, strict};
 
@@ -28,21 +28,13 @@ impl Session {
     pub(crate) async fn handle(self: Arc<Self>, request: Envelope, outlet: Outlet) {
         self.touch();
         let id = request.id().to_owned();
-        let token = request.params().object("_meta");
-        let token = token.and_then(|meta| meta.get("progressToken").map(|token| token.get().to_owned()));
+        let era = era::of(&request);
         if self.ways.under_way() >= MOST_UNDER_WAY {
             let refusal = Envelope::refusal(&id, code::OVERLOADED, "too many requests are under way");
             outlet.answer(&refusal).await;
             return;
         }
-        let active = Active {
-            id: id.clone(),
-            token,
-            outlet: outlet.clone(),
-            sent: None,
-            subject: None,
-        };
-        let Some(key) = self.ways.begin(active) else {
+        let Some(key) = self.ways.begin(begun(&request, era, outlet.clone())) else {
             let refusal =
                 Envelope::refusal(&id, code::INVALID_REQUEST, "a request with this id is under way");
             outlet.answer(&refusal).await;
@@ -50,27 +42,52 @@ impl Session {
         };
         let under_way = UnderWay(&self, key);
         let is_call = request.method() == "tools/call";
-        let answer = match self.respond(key, &outlet, request).await {
+        let outcome = tokio::select! {
+            outcome = self.respond(key, &outlet, era, request) => outcome,
+            () = outlet.closed(), if era == Era::Stateless => {
+                self.give_up(key).await;
+                Err(Stopped::taken_back())
+            }
+        };
+        let answer = match outcome {
             Ok(answer) => Some(answer.with_id(&id)),
             Err(stopped) if stopped.is_taken_back() => None,
-            Err(stopped) if is_call => Some(stopped.as_result(&id)),
+            Err(stopped) if is_call && stopped.is_for_agents() => Some(stopped.as_result(&id)),
             Err(stopped) => Some(stopped.as_error(&id)),
         };
         if let Some(answer) = answer {
-            outlet.answer(&self.in_era(answer)).await;
+            outlet.answer(&in_era(era, answer)).await;
         }
         drop(under_way);
     }
 
-    async fn respond(&self, key: u64, outlet: &Outlet, request: Envelope) -> Result<Envelope, Stopped> {
+    /// Nobody waits for a request any more: whoever works on it is told.
+    async fn give_up(&self, key: u64) {
+        let sent = self.ways.active(key).and_then(|active| active.sent);
+        let Some((server, id)) = sent else { return };
+        if let Some(entry) = self.links.get(server)
+            && let Some(connection) = entry.link.current().await
+        {
+            connection.cancel(id).await;
+        }
+    }
+
+    async fn respond(
+        &self,
+        key: u64,
+        outlet: &Outlet,
+        era: Era,
+        request: Envelope,
+    ) -> Result<Envelope, Stopped> {
         let request = self.hear_operator(request).await?;
         let params = request.params();
-        if let Some(meta) = params.object("_meta")
-            && meta.get(era::VERSION_KEY).is_some()
-        {
+        if era == Era::Stateless {
+            if era::GONE.contains(&request.method()) {
+                return Err(unknown_method());
+            }
             *locked(&self.hello) = Hello {
-                era: Era::Stateless,
-                greeting: era::greeting_of(&meta),
+                era,
+                greeting: era::greeting_of(&params.object("_meta").unwrap_or_default()),
             };
         }
         let answer = |result: Value| Ok(Envelope::answer(request.id(), raw(&result)));
@@ -90,7 +107,8 @@ impl Session {
             "resources/read" if params.text("uri").as_deref() == Some(own::SESSION_URI) => {
                 answer(own::session_resource(self).await?)
             }
-            "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
+            "resources/subscribe" | "resources/unsubscribe" => self.watch(key, outlet, request).await,
+            "resources/read" => {
                 let server = self
                     .server_of_address(&params.text("uri").unwrap_or_default())
                     .await?;
@@ -99,18 +117,18 @@ impl Session {
             }
             "prompts/get" => self.get_prompt(key, outlet, request).await,
             "completion/complete" => self.complete(key, outlet, request).await,
-            "logging/setLevel" => self.tell_all("logging", request).await,
+            "logging/setLevel" => Ok(self.set_level(&request).await),
             "tasks/list" => self.list_tasks(&request).await,
             "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" => {
                 self.on_task(key, outlet, request).await
             }
-            "subscriptions/listen" => self.subscribe(outlet, &request).await,
+            "subscriptions/listen" => self.listen(key, outlet, &request).await,
             _ => self.anything_else(key, outlet, request).await,
         }
     }
 
     /// A request to a way in or out of a server that is no tool.
-    async fn on_surface(
+    pub(super) async fn on_surface(
         &self,
         key: u64,
         outlet: &Outlet,
@@ -134,17 +152,17 @@ impl Session {
     }
 
     async fn get_prompt(&self, key: u64, outlet: &Outlet, request: Envelope) -> Result<Envelope, Stopped> {
-        let mut params = request.params();
+        let mut params = Object::clone(&request.params());
         let name = params.text("name").unwrap_or_default();
         let (server, own) = names::resolve(&self.hub.servers, &name).ok_or_else(no_such_prompt)?;
         params.set("name", raw(&own));
-        let request = request.with_params(&params);
+        let request = request.with_params(params);
         self.on_surface(key, outlet, (server, Surface::Prompts), request)
             .await
     }
 
     async fn complete(&self, key: u64, outlet: &Outlet, request: Envelope) -> Result<Envelope, Stopped> {
-        let mut params = request.params();
+        let mut params = Object::clone(&request.params());
         let mut reference = params.object("ref").unwrap_or_default();
         let server = match reference.text("name") {
             Some(name) => {
@@ -158,7 +176,7 @@ impl Session {
                     .await?
             }
         };
-        let request = request.with_params(&params);
+        let request = request.with_params(params);
         self.on_surface(key, outlet, (server, Surface::Completion), request)
             .await
     }
@@ -183,18 +201,14 @@ impl Session {
             subject,
             seal: veil::asks_for_seal(&request.params()),
         };
-        let mut content = request.params();
+        let mut content = Object::clone(&request.params());
         content.remove("taskId");
         self.exchange(&errand, content_of(&content)?, request).await
     }
 
     /// A method nobody here knows goes on where there is only one server it can be meant for.
     async fn anything_else(&self, key: u64, outlet: &Outlet, request: Envelope) -> Result<Envelope, Stopped> {
-        let Some(server) = self.only_server() else {
-            let reason = "the gateway does not know this method";
-            let stopped = Stopped::by("unknown-method", reason, "use a method of the protocol");
-            return Err(stopped.coded(code::METHOD_NOT_FOUND));
-        };
+        let server = self.only_server().ok_or_else(unknown_method)?;
         self.on_surface(key, outlet, (server, Surface::Other), request)
             .await
     }
@@ -203,20 +217,8 @@ impl Session {
         (self.hub.servers.len() == 1).then_some(0)
     }
 
-    /// Sends a request to every server that can do something with it. One that cannot be reached does not matter.
-    async fn tell_all(&self, capability: &str, request: Envelope) -> Result<Envelope, Stopped> {
-        for entry in &self.links {
-            if let Some(connection) = entry.link.current().await
-                && connection.can(capability)
-            {
-                let _ = connection.ask(request.clone()).await;
-            }
-        }
-        Ok(Envelope::answer(request.id(), raw(&json!({}))))
-    }
-
     async fn greet(&self, request: &Envelope) -> Result<Envelope, Stopped> {
-        let mut greeting = request.params();
+        let mut greeting = Object::clone(&request.params());
         let asked = greeting.text("protocolVersion").unwrap_or_default();
         let version = era::agree(&asked);
         greeting.set("protocolVersion", raw(&version));
@@ -235,6 +237,7 @@ impl Session {
         let result = Object::default()
             .with("resultType", "complete")
             .with("supportedVersions", versions)
+            .with("_meta", json!({era::SERVER_INFO_KEY: own::info()}))
             .with("ttlMs", 0)
             .with("cacheScope", "private");
         let result = self.introduce(result).await?;
@@ -266,10 +269,9 @@ impl Session {
         }
         let manifest = self.hub.engine.manifest(&self.caller, &self.id).await?;
         let instructions = format!("{}{instructions}", manifest.planning_constraint);
-        let info = json!({"name": "tidegate", "title": "Tidegate", "version": env!("CARGO_PKG_VERSION")});
         Ok(result
             .with("capabilities", capabilities)
-            .with("serverInfo", info)
+            .with("serverInfo", own::info())
             .with("instructions", instructions))
     }
 
@@ -283,7 +285,7 @@ impl Session {
     }
 
     /// Begins every conversation. Those that take long go on beginning, and the client is told when they have.
-    async fn begin_all(&self) {
+    pub(super) async fn begin_all(&self) {
         let Some(me) = self.me.upgrade() else { return };
         let mut beginnings = JoinSet::new();
         for server in 0..self.links.len() {
@@ -294,7 +296,7 @@ impl Session {
                     tokio::spawn(async move {
                         if session.tools_of(server).await.is_ok() {
                             let changed = Envelope::notification("notifications/tools/list_changed", None);
-                            session.ways.send_general(changed).await;
+                            session.announce(changed).await;
                         }
                     });
                 }
@@ -302,21 +304,40 @@ impl Session {
         }
         while beginnings.join_next().await.is_some() {}
     }
+}
 
-    /// An answer as the client's era wants it.
-    fn in_era(&self, answer: Envelope) -> Envelope {
-        if locked(&self.hello).era == Era::Greeted {
-            return answer;
-        }
-        let Some(mut result) = answer.result().and_then(Object::read) else {
-            return answer;
-        };
-        if result.get("resultType").is_some() {
-            return answer;
-        }
-        result.set("resultType", raw(&"complete"));
-        answer.with_result(result.to_raw())
+/// A request that begins.
+fn begun(request: &Envelope, era: Era, outlet: Outlet) -> Active {
+    let meta = request.params().object("_meta").unwrap_or_default();
+    let logs = match era {
+        Era::Greeted => Some(LogLevel::LOWEST),
+        Era::Stateless => meta
+            .text(era::LOG_LEVEL_KEY)
+            .and_then(|level| LogLevel::named(&level)),
+    };
+    Active {
+        id: request.id().to_owned(),
+        token: meta.get("progressToken").map(|token| token.get().to_owned()),
+        outlet,
+        sent: None,
+        subject: None,
+        logs,
     }
+}
+
+/// An answer as the client's era wants it.
+fn in_era(era: Era, answer: Envelope) -> Envelope {
+    if era == Era::Greeted {
+        return answer;
+    }
+    let Some(mut result) = answer.result().and_then(Object::read) else {
+        return answer;
+    };
+    if result.get("resultType").is_some() {
+        return answer;
+    }
+    result.set("resultType", raw(&"complete"));
+    answer.with_result(result.to_raw())
 }
 
 struct UnderWay<'a>(&'a Session, u64);
@@ -325,6 +346,12 @@ impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         self.0.ways.end(self.1);
     }
+}
+
+fn unknown_method() -> Stopped {
+    let reason = "the gateway does not know this method";
+    let stopped = Stopped::by("unknown-method", reason, "use a method of the protocol");
+    stopped.coded(code::METHOD_NOT_FOUND)
 }
 
 fn no_such_prompt() -> Stopped {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use tidegate_core::{Decision, Name};
-use tidegate_engine::{Bringing, Form, Payload};
+use tidegate_core::{Decision, Name, Permit};
+use tidegate_engine::{AccessError, Bringing, Form, Payload, Unveiling};
 
 use super::stopped::Stopped;
 use super::{Session, locked, veil};
 use crate::mcp::era::Era;
-use crate::mcp::message::Envelope;
+use crate::mcp::message::{Envelope, code};
 use crate::mcp::names::{self, Surface};
 use crate::mcp::object::{Object, Raw, raw};
 use crate::mcp::outlet::Outlet;
@@ -42,16 +42,13 @@ impl Session {
         outlet: &Outlet,
         request: Envelope,
     ) -> Result<Envelope, Stopped> {
-        let mut params = request.params();
+        let mut params = Object::clone(&request.params());
         let name = params.text("name").unwrap_or_default();
         let unknown = || {
             let name = Name::parse(&name).map_or_else(|_| String::new(), |name| format!(" \"{name}\""));
             let reason = format!("tool{name} blocked: no server has a tool of that name");
-            Stopped::by(
-                "unknown-tool",
-                reason,
-                "look at tools/list for the tools there are",
-            )
+            let remedy = "look at tools/list for the tools there are";
+            Stopped::by("unknown-tool", reason, remedy).coded(code::INVALID_PARAMS)
         };
         let (server, own) = names::resolve(&self.hub.servers, &name).ok_or_else(unknown)?;
         let subject = names::shown(&self.hub.servers, server, own).ok_or_else(unknown)?;
@@ -60,6 +57,7 @@ impl Session {
             Some(Standing::Held) => return Err(held(&subject)),
             None => return Err(unknown()),
         }
+        let subject = self.target(&subject, &params)?;
         let payload = content_of(&params)?;
         params.set("name", raw(&own));
         let errand = Errand {
@@ -69,8 +67,22 @@ impl Session {
             subject,
             seal: veil::asks_for_seal(&params),
         };
-        self.exchange(&errand, payload, request.with_params(&params))
-            .await
+        self.exchange(&errand, payload, request.with_params(params)).await
+    }
+
+    /// The tool that a call is really for. Only its arguments name it: they are what the server will go by.
+    fn target(&self, subject: &Name, params: &Object) -> Result<Name, Stopped> {
+        let control = self.hub.engine.control();
+        let wrapper = control
+            .find(subject.as_str())
+            .is_some_and(|tool| tool.target.is_some());
+        if !wrapper {
+            return Ok(subject.clone());
+        }
+        let arguments = params.get("arguments").map(strict::read).transpose()?;
+        let arguments = Payload::new(arguments.unwrap_or_default());
+        let target = self.hub.engine.target_of(subject, &arguments);
+        Ok(target.map_err(AccessError::from)?)
     }
 
     /// How a tool stands, after its server was asked for its tools at least once.
@@ -97,21 +109,31 @@ impl Session {
             key, server, subject, ..
         } = errand;
         self.ways.calls(*key, subject);
-        let authorized = self
-            .hub
-            .engine
-            .authorize(&self.caller, &self.id, subject, &Payload::new(content))
-            .await?;
-        let permit = match authorized.decision {
-            Decision::Allow(permit) => permit,
-            Decision::Deny(refusal) | Decision::Hold(refusal) => return Err((&refusal).into()),
-        };
-        let request = self.unveiled(&permit, &authorized.unveiling, request).await?;
+        let (permit, unveiling) = self.leave(subject, content).await?;
+        let request = self.unveiled(&permit, &unveiling, request).await?;
         let failed = |why| Stopped::at_server(self.name_of(*server), &why);
         let connection = self.connection(*server).await.map_err(failed)?;
         let sent = |id| self.ways.sent(*key, *server, id);
         let answer = connection.forward(permit.clear(request), sent).await;
         self.let_in(errand, answer.map_err(failed)?).await
+    }
+
+    /// The permit to send this, if the rules give one.
+    pub(super) async fn permit(&self, subject: &Name, content: Value) -> Result<Permit, Stopped> {
+        Ok(self.leave(subject, content).await?.0)
+    }
+
+    /// The same with the stubs and handles that must be resolved before it is sent.
+    async fn leave(&self, subject: &Name, content: Value) -> Result<(Permit, Unveiling), Stopped> {
+        let authorized = self
+            .hub
+            .engine
+            .authorize(&self.caller, &self.id, subject, &Payload::new(content))
+            .await?;
+        match authorized.decision {
+            Decision::Allow(permit) => Ok((permit, authorized.unveiling)),
+            Decision::Deny(refusal) | Decision::Hold(refusal) => Err((&refusal).into()),
+        }
     }
 
     /// Lets an answer in: what is given back is what the client may see.
@@ -187,9 +209,7 @@ impl Session {
             Some(outlet) => {
                 outlet.send(&changed).await;
             }
-            None => {
-                self.ways.send_general(changed).await;
-            }
+            None => self.announce(changed).await,
         }
     }
 

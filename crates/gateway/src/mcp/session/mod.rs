@@ -8,6 +8,7 @@ mod operator;
 mod stopped;
 mod upward;
 mod veil;
+mod wishes;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
@@ -18,6 +19,7 @@ use tidegate_core::{Class, Ident, Name};
 use tidegate_engine::Caller;
 
 use super::Mcp;
+use super::downstream::Streams;
 use super::era::{self, Era};
 use super::object::Object;
 use super::outlet::Ways;
@@ -37,6 +39,8 @@ pub(crate) struct Session {
     pub(crate) caller: Caller,
     /// The ways to the client.
     pub(crate) ways: Ways,
+    /// The streams that the client can take up again.
+    pub(crate) streams: Streams,
     hub: Arc<Mcp>,
     links: Vec<Server>,
     hello: Mutex<Hello>,
@@ -57,6 +61,7 @@ pub(crate) struct Session {
 pub(super) struct Server {
     link: Link,
     catalog: Mutex<Catalog>,
+    wishes: Mutex<wishes::Wishes>,
 }
 
 impl Session {
@@ -65,12 +70,14 @@ impl Session {
         let link = |server: &super::Upstream| Server {
             link: Link::to(server.clone(), bounds),
             catalog: Mutex::default(),
+            wishes: Mutex::default(),
         };
         let links = hub.servers.iter().map(link).collect();
         let session = Arc::new_cyclic(|me| Self {
             id: opened.id.clone(),
             caller,
             ways: Ways::default(),
+            streams: Streams::default(),
             hub,
             links,
             hello: Mutex::new(Hello {
@@ -113,13 +120,28 @@ impl Session {
     /// The conversation with a server, begun where it is not under way.
     async fn connection(&self, server: usize) -> Result<Arc<Connection>, UpstreamError> {
         let entry = self.links.get(server).ok_or(UpstreamError::Gone)?;
+        if let Some(connection) = entry.link.current().await {
+            return Ok(connection);
+        }
         let hello = locked(&self.hello).clone();
         let me = self.me.clone();
+        let mut begun = false;
         let listen = |connection: Arc<Connection>, incoming: mpsc::Receiver<Read>| {
+            begun = true;
             let connection = Arc::downgrade(&connection);
             tokio::spawn(upward::listen(me, server, connection, incoming));
         };
-        entry.link.connection(&hello, listen).await
+        let connection = entry.link.connection(&hello, listen).await?;
+        if begun {
+            self.restore(server, &connection).await;
+        }
+        Ok(connection)
+    }
+
+    /// Whether the client knows how to take up a stream that broke off.
+    pub(super) fn can_resume(&self) -> bool {
+        let hello = locked(&self.hello);
+        hello.era == Era::Greeted && hello.greeting.text("protocolVersion").as_deref() == Some(era::GREETED)
     }
 
     fn catalog(&self, server: usize) -> Option<MutexGuard<'_, Catalog>> {

@@ -3,6 +3,7 @@
 use super::Session;
 use super::stopped::Stopped;
 use crate::mcp::message::Envelope;
+use crate::mcp::object::Object;
 
 /// Where in `_meta` a client says what its user typed.
 const OPERATOR_KEY: &str = "tidegate/operatorInput";
@@ -11,8 +12,7 @@ impl Session {
     /// Takes what the user typed out of a request and makes it known, if this caller may speak for them. It goes no
     /// further: the servers are not told.
     pub(super) async fn hear_operator(&self, request: Envelope) -> Result<Envelope, Stopped> {
-        let mut params = request.params();
-        let Some(mut meta) = params.object("_meta") else {
+        let Some(mut meta) = request.params().object("_meta") else {
             return Ok(request);
         };
         let typed = meta.text(OPERATOR_KEY);
@@ -26,7 +26,8 @@ impl Session {
         self.engine()
             .operator_input(&self.caller, &self.id, typed, None)
             .await?;
+        let mut params = Object::clone(&request.params());
         params.set("_meta", meta.to_raw());
-        Ok(request.with_params(&params))
+        Ok(request.with_params(params))
     }
 }

@@ -36,6 +36,11 @@ impl Stopped {
         self.rule == TAKEN_BACK
     }
 
+    /// Whether it is told to the agent as a tool's result; what is wrong with the request itself is told to its client.
+    pub(super) const fn is_for_agents(&self) -> bool {
+        self.code != code::INVALID_PARAMS
+    }
+
     /// By a rule of the gateway's own wire.
     pub(super) fn by(rule: &'static str, reason: impl Into<String>, remedy: &str) -> Self {
         Self {

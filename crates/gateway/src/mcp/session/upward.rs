@@ -8,18 +8,18 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tidegate_core::{Decision, Name};
 use tidegate_engine::{Form, Payload};
 use tokio::sync::{mpsc, oneshot};
 
 use super::stopped::Stopped;
 use super::{Session, locked};
-use crate::mcp::era::Era;
+use crate::mcp::era::{Era, SUBSCRIPTION_KEY};
 use crate::mcp::message::{Envelope, Message, code};
 use crate::mcp::names::Surface;
 use crate::mcp::object::{Object, raw};
-use crate::mcp::outlet::{Active, Outlet};
+use crate::mcp::outlet::{Active, LogLevel, Outlet};
 use crate::mcp::strict;
 use crate::mcp::upstream::{Connection, Incoming, Read, UpstreamError};
 
@@ -91,8 +91,10 @@ pub(super) async fn tell_of_rises(session: Weak<Session>) {
 
 impl Session {
     async fn told_by(&self, server: usize, connection: &Connection, told: Envelope, related: Option<u64>) {
+        let told = untagged(told);
         let params = told.params();
         match told.method() {
+            "notifications/subscriptions/acknowledged" => {}
             "notifications/progress" => {
                 let token = params.get("progressToken").map(|token| token.get().to_owned());
                 let active = token.and_then(|token| self.ways.with_token(&token));
@@ -107,23 +109,25 @@ impl Session {
             }
             "notifications/message" => {
                 let active = self.ways.of_server(server, related);
-                let subject = self.subject(server, Surface::Logging, active.as_ref());
-                self.pass_on(server, told, subject, active.as_ref()).await;
+                if self.wants_log(&params, active.as_ref()) {
+                    let subject = self.subject(server, Surface::Logging, active.as_ref());
+                    self.pass_on(server, told, subject, active.as_ref()).await;
+                }
             }
             "notifications/tools/list_changed" => {
                 if let Some(mut catalog) = self.catalog(server) {
                     catalog.tools = None;
                 }
-                self.ways.send_general(told).await;
+                self.announce(told).await;
             }
             "notifications/resources/updated" => {
                 if let Some(mut catalog) = self.catalog(server) {
                     catalog.address(params.text("uri"));
                 }
-                self.ways.send_general(told).await;
+                self.announce(told).await;
             }
             "notifications/resources/list_changed" | "notifications/prompts/list_changed" => {
-                self.ways.send_general(told).await;
+                self.announce(told).await;
             }
             "notifications/cancelled" => self.take_back_question(server, told, &params).await,
             "notifications/tasks/status" => {
@@ -155,7 +159,7 @@ impl Session {
             {
                 Ok(None) => {}
                 Ok(Some(changed)) => match Object::read(&changed) {
-                    Some(changed) => told = told.with_params(&changed),
+                    Some(changed) => told = told.with_params(changed),
                     None => return,
                 },
                 Err(_) => return,
@@ -165,9 +169,18 @@ impl Session {
             Some(active) => {
                 active.outlet.send(&told).await;
             }
-            None => {
-                self.ways.send_general(told).await;
-            }
+            None => self.announce(told).await,
+        }
+    }
+
+    /// Whether the client asked for a log message: in the stateless era each request says which it wants.
+    fn wants_log(&self, params: &Object, active: Option<&Active>) -> bool {
+        let level = params.text("level").and_then(|level| LogLevel::named(&level));
+        match active {
+            Some(active) => active
+                .logs
+                .is_some_and(|wanted| level.is_none_or(|level| level >= wanted)),
+            None => locked(&self.hello).era == Era::Greeted,
         }
     }
 
@@ -236,20 +249,13 @@ impl Session {
                 .await?
         {
             let changed = Object::read(&changed).ok_or_else(no_way)?;
-            question = question.with_params(&changed);
+            question = question.with_params(changed);
         }
         let answer = self.put(server, question, outlet).await?;
         let content = answer.result().or_else(|| answer.error());
         let content = content.map(strict::read).transpose()?.unwrap_or_default();
-        let authorized = self
-            .hub
-            .engine
-            .authorize(&self.caller, &self.id, &subject, &Payload::new(content))
-            .await?;
-        match authorized.decision {
-            Decision::Allow(permit) => Ok(permit.clear(answer).into_inner()),
-            Decision::Deny(refusal) | Decision::Hold(refusal) => Err((&refusal).into()),
-        }
+        let permit = self.permit(&subject, content).await?;
+        Ok(permit.clear(answer).into_inner())
     }
 
     /// Asks the client and waits.
@@ -311,7 +317,7 @@ impl Session {
         if let Some(ours) = ours {
             let mut params = params.clone();
             params.set("requestId", raw(&ours));
-            self.ways.send_general(told.with_params(&params)).await;
+            self.ways.send_general(told.with_params(params)).await;
         }
     }
 
@@ -356,7 +362,7 @@ impl Session {
 
     /// The client takes a request back.
     async fn take_back(&self, told: Envelope) {
-        let mut params = told.params();
+        let mut params = Object::clone(&told.params());
         let id = params.get("requestId").map(|id| id.get().to_owned());
         let active = id.and_then(|id| self.ways.with_id(&id));
         let Some((server, sent)) = active.and_then(|active| active.sent) else {
@@ -367,30 +373,27 @@ impl Session {
         };
         if let Some(connection) = entry.link.current().await {
             params.set("requestId", raw(&sent));
-            let _ = connection.tell(told.with_params(&params)).await;
+            let _ = connection.tell(told.with_params(params)).await;
             connection.taken_back(sent);
         }
     }
+}
 
-    /// Keeps a stream for changes open, in the era that has no other way to tell of them.
-    pub(super) async fn subscribe(&self, outlet: &Outlet, request: &Envelope) -> Result<Envelope, Stopped> {
-        let wanted = request.params().object("notifications").unwrap_or_default();
-        let acknowledged = Object::default().with("notifications", &wanted);
-        let meta = json!({"io.modelcontextprotocol/subscriptionId": serde_json::from_str::<Value>(request.id()).unwrap_or_default()});
-        let acknowledged = acknowledged.with("_meta", meta);
-        let told = Envelope::notification(
-            "notifications/subscriptions/acknowledged",
-            Some(acknowledged.to_raw()),
-        );
-        if !outlet.send(&told).await {
-            return Err(no_way());
-        }
-        for kept in self.ways.open_general(outlet.clone()) {
-            outlet.send(&kept).await;
-        }
-        outlet.closed().await;
-        Err(Stopped::taken_back())
+/// A notification without the name of the gateway's own subscription.
+fn untagged(told: Envelope) -> Envelope {
+    let Some(mut meta) = told.params().object("_meta") else {
+        return told;
+    };
+    if meta.remove(SUBSCRIPTION_KEY).is_none() {
+        return told;
     }
+    let mut params = Object::clone(&told.params());
+    if meta.members().next().is_none() {
+        params.remove("_meta");
+    } else {
+        params.set("_meta", meta.to_raw());
+    }
+    told.with_params(params)
 }
 
 /// A call whose server waits for a person is no silent one.

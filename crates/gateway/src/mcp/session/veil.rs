@@ -28,7 +28,7 @@ impl Session {
         unveiling: &Unveiling,
         request: Envelope,
     ) -> Result<Envelope, Stopped> {
-        let mut params = request.params();
+        let mut params = (*request.params()).clone();
         let mut members = Vec::new();
         for (name, value) in params.members().filter(|(name, _)| *name != "_meta") {
             // A brace may be written in four digits; the mark on text that looks like a stub is written out.
@@ -45,7 +45,7 @@ impl Session {
             }
         }
         Ok(if changed {
-            request.with_params(&params)
+            request.with_params(params)
         } else {
             request
         })

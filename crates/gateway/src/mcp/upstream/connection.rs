@@ -9,12 +9,12 @@ use serde_json::json;
 use tidegate_core::Cleared;
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use super::http::Exchange;
+use super::http::{Exchange, Reading};
 use super::stdio::Pipe;
 use super::{Bounds, UpstreamError};
 use crate::mcp::era::{self, Era};
 use crate::mcp::message::{Envelope, Message};
-use crate::mcp::object::{Object, raw};
+use crate::mcp::object::{Object, Raw, raw};
 
 /// The most requests of one conversation that wait for their answer.
 const MOST_PENDING: usize = 256;
@@ -48,7 +48,14 @@ pub(crate) struct Connection {
     greeting: Mutex<Object>,
     /// The era that is spoken, and what the client said of itself.
     tongue: Mutex<(Era, Object)>,
+    /// The request that keeps a stream open for what the server says unasked.
+    listening: tokio::sync::Mutex<Option<Listening>>,
     bounds: Bounds,
+}
+
+struct Listening {
+    id: u64,
+    _reading: Option<Reading>,
 }
 
 struct Waiting {
@@ -65,6 +72,7 @@ impl Connection {
             over: AtomicBool::new(false),
             greeting: Mutex::new(Object::default()),
             tongue: Mutex::new((Era::Greeted, Object::default())),
+            listening: tokio::sync::Mutex::new(None),
             bounds,
         }
     }
@@ -77,6 +85,46 @@ impl Connection {
     /// From now on speaks in this era, for a client that said this of itself.
     pub(super) fn speak(&self, era: Era, client: Object) {
         *self.tongue.lock().unwrap_or_else(PoisonError::into_inner) = (era, client);
+    }
+
+    /// How much of its logs a server of the stateless era is asked for from now on.
+    pub(crate) fn log_at(&self, level: Raw) {
+        let mut tongue = self.tongue.lock().unwrap_or_else(PoisonError::into_inner);
+        tongue.1.set("logLevel", level);
+    }
+
+    /// Keeps a stream open for what the server says unasked, in place of the one before.
+    pub(crate) async fn listen(&self, request: Envelope) {
+        let mut listening = self.listening.lock().await;
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let request = self.in_tongue(request).with_id(&id.to_string());
+        let before = listening.take().map(|before| before.id);
+        let reading = match &self.wire {
+            Wire::Pipe(pipe) => {
+                if let Some(before) = before {
+                    self.cancel(before).await;
+                }
+                let sent = pipe.send(request.to_line());
+                let _ = tokio::time::timeout(self.bounds.start_timeout, sent).await;
+                None
+            }
+            Wire::Http(exchange) => Some(exchange.subscribe(&request, id)),
+        };
+        *listening = Some(Listening {
+            id,
+            _reading: reading,
+        });
+    }
+
+    /// Keeps the stream open that a server of the greeted era offers for what it says unasked.
+    pub(super) async fn overhear(&self) {
+        if let Wire::Http(exchange) = &self.wire {
+            let listening = Listening {
+                id: 0,
+                _reading: Some(exchange.listen()),
+            };
+            *self.listening.lock().await = Some(listening);
+        }
     }
 
     /// A message in the era that is spoken.
@@ -160,15 +208,27 @@ impl Connection {
         sent(id);
         let place = Place { connection: self, id };
         let request = self.in_tongue(request).with_id(&id.to_string());
-        let _reading = match &self.wire {
+        let waiting = answer_or_silence(answered, &alive, patience);
+        let outcome = match &self.wire {
             Wire::Pipe(pipe) => {
                 let sent = tokio::time::timeout(patience, pipe.send(request.to_line())).await;
                 sent.unwrap_or(Err(UpstreamError::TimedOut))?;
-                None
+                waiting.await
             }
-            Wire::Http(exchange) => Some(exchange.ask(&request, id)),
+            Wire::Http(exchange) => {
+                // What comes back is read here and not in a task of its own, so that reading ends with waiting.
+                let reading = async {
+                    if let Err(why) = exchange.ask(&request, id).await {
+                        self.failed(id, why);
+                    }
+                    std::future::pending().await
+                };
+                tokio::select! {
+                    outcome = waiting => outcome,
+                    () = reading => Err(UpstreamError::Gone),
+                }
+            }
         };
-        let outcome = answer_or_silence(answered, &alive, patience).await;
         if matches!(outcome, Err(UpstreamError::TimedOut)) {
             self.cancel(id).await;
         }
@@ -178,6 +238,10 @@ impl Connection {
 
     /// Tells the server that nobody waits any more.
     pub(crate) async fn cancel(&self, id: u64) {
+        if matches!(self.wire, Wire::Http(_)) && self.era() == Era::Stateless {
+            // There, that nobody reads the answer any more says it.
+            return;
+        }
         let params = raw(&json!({"requestId": id, "reason": "nobody waits for the answer any more"}));
         let _ = self
             .tell(Envelope::notification("notifications/cancelled", Some(params)))
@@ -219,7 +283,7 @@ impl Connection {
     }
 
     /// One request got no answer.
-    pub(super) fn failed(&self, id: u64, why: UpstreamError) {
+    fn failed(&self, id: u64, why: UpstreamError) {
         if let Some(waiting) = self.pending().remove(&id) {
             let _ = waiting.answer.send(Err(why));
         }

@@ -3,14 +3,18 @@
 //! A stream that breaks off before its answer is taken up again where the server numbers its events. A stream for what
 //! the server says unasked is kept open where the server offers one.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, RequestBuilder, Response, StatusCode};
+use axum::body::Bytes;
+use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use axum::http::{Method, Request, StatusCode, Uri};
+use http_body_util::Full;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use super::client::{Answer, Http};
 use super::connection::{Connection, Incoming, Read, incoming};
 use super::sse::{Event, Events};
 use super::{Bounds, UpstreamError};
@@ -27,10 +31,8 @@ const MOST_RESUMES: u32 = 20;
 /// How long to wait before taking a stream up again, where the server does not say.
 const RESUME_AFTER: Duration = Duration::from_millis(500);
 
-const DEAF: &str = "it does not answer";
-
-/// The reading of an answer; it ends when nobody waits for the answer any more.
-pub(super) struct Reading(AbortHandle);
+/// The reading of a stream that has no end; it ends with this.
+pub(crate) struct Reading(AbortHandle);
 
 impl Drop for Reading {
     fn drop(&mut self) {
@@ -40,8 +42,8 @@ impl Drop for Reading {
 
 /// An address and the conversation that is held with it.
 pub(crate) struct Exchange {
-    client: Client,
-    url: String,
+    client: Http,
+    url: Uri,
     headers: HeaderMap,
     read: mpsc::Sender<Read>,
     state: Mutex<State>,
@@ -60,16 +62,10 @@ impl Exchange {
     pub(super) fn with(
         url: &str,
         headers_env: &[(String, String)],
+        ca_file: Option<&Path>,
         bounds: Bounds,
     ) -> Result<(Arc<Self>, mpsc::Receiver<Read>), UpstreamError> {
-        if url.starts_with("https:") {
-            return Err(UpstreamError::Unreachable("this version speaks plain http only"));
-        }
-        let client = Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(bounds.start_timeout)
-            .build()
-            .map_err(|_| UpstreamError::Unreachable("no client can be made for it"))?;
+        let client = Http::trusting(ca_file, bounds.start_timeout)?;
         let mut headers = HeaderMap::new();
         for (name, variable) in headers_env {
             let value = std::env::var(variable).map_err(|_| UpstreamError::NoVariable(variable.clone()))?;
@@ -84,7 +80,7 @@ impl Exchange {
         let (read, received) = incoming();
         let exchange = Self {
             client,
-            url: url.to_owned(),
+            url: Uri::try_from(url).map_err(|_| UpstreamError::Unreachable("its address is none"))?,
             headers,
             read,
             state: Mutex::default(),
@@ -103,49 +99,38 @@ impl Exchange {
         self.state().protocol = HeaderValue::try_from(protocol).ok();
     }
 
-    /// Sends a request. What comes back is read in the background, so that a notification can pass before the answer;
-    /// the reading ends with what is given back.
-    pub(super) fn ask(self: &Arc<Self>, request: &Envelope, id: u64) -> Reading {
-        let sending = self.posting(request).send();
-        let exchange = Arc::clone(self);
-        let reading = tokio::spawn(async move {
-            let outcome = match sending.await {
-                Ok(response) => {
-                    exchange.remember(&response);
-                    exchange.answer(response, Some(id)).await
-                }
-                Err(_) => Err(UpstreamError::Unreachable(DEAF)),
-            };
-            if let Err(why) = outcome {
-                exchange.failed(id, why);
-            }
-        });
-        Reading(reading.abort_handle())
+    /// Sends a request and reads what comes back: what is told before the answer, and the answer, each to whom it
+    /// concerns.
+    pub(super) async fn ask(&self, request: &Envelope, id: u64) -> Result<(), UpstreamError> {
+        let answer = self.client.send(self.posting(request)).await?;
+        self.remember(&answer);
+        self.answer(answer, Some(id)).await
     }
 
     /// Sends what wants no answer.
     pub(super) async fn tell(self: &Arc<Self>, message: Envelope) -> Result<(), UpstreamError> {
-        let response = self.posting(&message).send().await;
-        let response = response.map_err(|_| UpstreamError::Unreachable(DEAF))?;
-        self.answer(response, None).await
+        let answer = self.client.send(self.posting(&message)).await?;
+        self.answer(answer, None).await
     }
 
-    fn posting(&self, message: &Envelope) -> RequestBuilder {
-        let mut request = self
-            .client
-            .post(&self.url)
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, "application/json, text/event-stream");
+    fn posting(&self, message: &Envelope) -> Request<Full<Bytes>> {
+        let mut request = self.addressed(Method::POST, Bytes::from(message.to_line()));
+        let headers = request.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let accepted = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(ACCEPT, accepted);
         for (name, value) in routing::headers(message) {
-            request = request.header(name, value);
+            if let Ok(value) = HeaderValue::try_from(value) {
+                headers.insert(name, value);
+            }
         }
-        self.addressed(request).body(message.to_line())
+        request
     }
 
-    /// Keeps a stream open for what the server says unasked, as long as it offers one.
-    pub(super) fn listen(self: &Arc<Self>) {
+    /// Keeps a stream open for what the server says unasked, as long as it offers one and what is given back is kept.
+    pub(super) fn listen(self: &Arc<Self>) -> Reading {
         let exchange = Arc::downgrade(self);
-        tokio::spawn(async move {
+        let listening = tokio::spawn(async move {
             let mut last_event = None;
             loop {
                 let Some(exchange) = exchange.upgrade().filter(|exchange| exchange.is_wanted()) else {
@@ -163,6 +148,35 @@ impl Exchange {
                 tokio::time::sleep(retry.max(RESUME_AFTER)).await;
             }
         });
+        Reading(listening.abort_handle())
+    }
+
+    /// Keeps a request open whose stream has no end, as long as the server takes it and what is given back is kept.
+    pub(super) fn subscribe(self: &Arc<Self>, request: &Envelope, id: u64) -> Reading {
+        let (exchange, request) = (Arc::downgrade(self), request.clone());
+        let listening = tokio::spawn(async move {
+            loop {
+                let Some(exchange) = exchange.upgrade().filter(|exchange| exchange.is_wanted()) else {
+                    return;
+                };
+                let opened = exchange.client.send(exchange.posting(&request)).await;
+                let Some(response) = opened.ok().filter(Answer::is_stream) else {
+                    return;
+                };
+                let ended = exchange.events(response, Some(id)).await;
+                let Ok(Stream {
+                    answered: false,
+                    retry,
+                    ..
+                }) = ended
+                else {
+                    return;
+                };
+                drop(exchange);
+                tokio::time::sleep(retry.max(RESUME_AFTER)).await;
+            }
+        });
+        Reading(listening.abort_handle())
     }
 
     fn is_wanted(&self) -> bool {
@@ -170,17 +184,23 @@ impl Exchange {
         connection.is_some_and(|connection| !connection.is_over())
     }
 
-    async fn get(&self, last_event: Option<&String>) -> Option<Response> {
-        let mut request = self.client.get(&self.url).header(ACCEPT, "text/event-stream");
+    async fn get(&self, last_event: Option<&String>) -> Option<Answer> {
+        let mut request = self.addressed(Method::GET, Bytes::new());
+        let headers = request.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         if let Some(id) = last_event {
-            request = request.header(LAST_EVENT, id);
+            headers.insert(LAST_EVENT, HeaderValue::try_from(id).ok()?);
         }
-        let response = self.addressed(request).send().await.ok()?;
-        (response.status() == StatusCode::OK).then_some(response)
+        let answer = self.client.send(request).await.ok()?;
+        (answer.status() == StatusCode::OK).then_some(answer)
     }
 
-    fn addressed(&self, request: RequestBuilder) -> RequestBuilder {
-        let mut headers = self.headers.clone();
+    fn addressed(&self, method: Method, body: Bytes) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = self.url.clone();
+        let headers = request.headers_mut();
+        headers.clone_from(&self.headers);
         let state = self.state();
         if let Some(session) = &state.session {
             headers.insert(SESSION, session.clone());
@@ -189,32 +209,28 @@ impl Exchange {
             headers.insert(PROTOCOL, protocol.clone());
         }
         drop(state);
-        request.headers(headers)
+        request
     }
 
-    fn remember(&self, response: &Response) {
-        if let Some(session) = response.headers().get(SESSION) {
+    fn remember(&self, answer: &Answer) {
+        if let Some(session) = answer.headers().get(SESSION) {
             self.state().session = Some(session.clone());
         }
     }
 
-    async fn answer(&self, response: Response, id: Option<u64>) -> Result<(), UpstreamError> {
-        let status = response.status();
-        let kind = response.headers().get(CONTENT_TYPE);
-        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let is_events = kind.starts_with("text/event-stream");
-        let is_json = kind.starts_with("application/json");
+    async fn answer(&self, answer: Answer, id: Option<u64>) -> Result<(), UpstreamError> {
+        let status = answer.status();
         if status == StatusCode::NOT_FOUND && self.state().session.is_some() {
             // The server forgot the conversation; the next call starts another.
             self.over(&UpstreamError::Gone);
             return Err(UpstreamError::Gone);
         }
-        if status.is_success() && is_events {
-            return self.until_answered(response, id).await;
+        if answer.is_stream() {
+            return self.until_answered(answer, id).await;
         }
-        if is_json && id.is_some() {
+        if answer.kind().eq_ignore_ascii_case("application/json") && id.is_some() {
             // An error may come as JSON-RPC under any status.
-            return self.json(response, id, status).await;
+            return self.json(answer, id, status).await;
         }
         if status.is_success() {
             return id.map_or(Ok(()), |_| Err(UpstreamError::Gone));
@@ -224,19 +240,25 @@ impl Exchange {
 
     async fn json(
         &self,
-        mut response: Response,
+        mut answer: Answer,
         id: Option<u64>,
         status: StatusCode,
     ) -> Result<(), UpstreamError> {
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|_| UpstreamError::Gone)? {
-            if body.len() + chunk.len() > self.bounds.message_bytes {
+        while let Some(piece) = answer.piece().await? {
+            if body.len() + piece.len() > self.bounds.message_bytes {
                 return Err(UpstreamError::TooLarge);
             }
-            body.extend_from_slice(&chunk);
+            body.extend_from_slice(&piece);
         }
         let message = std::str::from_utf8(&body).ok().map(Message::read);
         match message {
+            // An answer that comes alone has nothing before it to wait for.
+            Some(Ok(Message::Response(answer))) => {
+                let connection = self.state().connection.upgrade();
+                connection.ok_or(UpstreamError::Gone)?.answered(answer);
+                Ok(())
+            }
             Some(Ok(message)) => self.deliver(message, id).await,
             _ if status.is_success() => Err(UpstreamError::Unreachable("what it sends is no message")),
             _ => Err(UpstreamError::Status(status.as_u16())),
@@ -244,8 +266,8 @@ impl Exchange {
     }
 
     /// Reads a stream until its answer came, taking it up again where it breaks off.
-    async fn until_answered(&self, response: Response, id: Option<u64>) -> Result<(), UpstreamError> {
-        let mut stream = self.events(response, id).await?;
+    async fn until_answered(&self, answer: Answer, id: Option<u64>) -> Result<(), UpstreamError> {
+        let mut stream = self.events(answer, id).await?;
         let mut last = stream.last.take();
         for _ in 0..MOST_RESUMES {
             if stream.answered || id.is_none() {
@@ -262,7 +284,7 @@ impl Exchange {
         Err(UpstreamError::Gone)
     }
 
-    async fn events(&self, mut response: Response, id: Option<u64>) -> Result<Stream, UpstreamError> {
+    async fn events(&self, mut answer: Answer, id: Option<u64>) -> Result<Stream, UpstreamError> {
         let mut events = Events::at_most(self.bounds.message_bytes);
         let mut stream = Stream {
             answered: false,
@@ -270,8 +292,8 @@ impl Exchange {
             retry: RESUME_AFTER,
         };
         // A stream that breaks and one that ends are the same thing here: what matters is whether the answer came.
-        while let Ok(Some(chunk)) = response.chunk().await {
-            let whole = events.take(&chunk).map_err(|_| UpstreamError::TooLarge)?;
+        while let Ok(Some(piece)) = answer.piece().await {
+            let whole = events.take(&piece).map_err(|_| UpstreamError::TooLarge)?;
             for event in whole {
                 stream.answered |= self.event(event, id, &mut stream.last, &mut stream.retry).await?;
             }
@@ -309,13 +331,6 @@ impl Exchange {
         self.read.send(Ok(read)).await.map_err(|_| UpstreamError::Gone)
     }
 
-    fn failed(&self, id: u64, why: UpstreamError) {
-        let connection = self.state().connection.upgrade();
-        if let Some(connection) = connection {
-            connection.failed(id, why);
-        }
-    }
-
     fn over(&self, why: &UpstreamError) {
         let connection = self.state().connection.upgrade();
         if let Some(connection) = connection {
@@ -341,13 +356,13 @@ impl Drop for Exchange {
             return;
         };
         // The server may forget the conversation; whether it hears so changes nothing here.
-        let farewell = self
-            .client
-            .delete(&self.url)
-            .headers(self.headers.clone())
-            .header(SESSION, session);
+        state.session = Some(session);
+        let farewell = self.addressed(Method::DELETE, Bytes::new());
+        let client = self.client.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(farewell.timeout(Duration::from_secs(2)).send());
+            runtime.spawn(async move {
+                let _ = tokio::time::timeout(Duration::from_secs(2), client.send(farewell)).await;
+            });
         }
     }
 }

@@ -122,10 +122,8 @@ impl Link {
         let over = EndUnlessKept(&connection, true);
         let greeted = greet(&connection, hello).await?;
         connection.greeted(greeted);
-        if let Wire::Http(exchange) = connection.wire()
-            && connection.era() == Era::Greeted
-        {
-            exchange.listen();
+        if connection.era() == Era::Greeted {
+            connection.overhear().await;
         }
         over.keep();
         Ok(connection)
@@ -138,8 +136,13 @@ impl Link {
                 let (pipe, incoming) = Pipe::start(&self.server.name, command, args, env, most)?;
                 Ok((Wire::Pipe(pipe), incoming))
             }
-            Reach::Url { url, headers_env } => {
-                let (exchange, incoming) = Exchange::with(url, headers_env, self.bounds)?;
+            Reach::Url {
+                url,
+                headers_env,
+                ca_file,
+            } => {
+                let authorities = ca_file.as_deref();
+                let (exchange, incoming) = Exchange::with(url, headers_env, authorities, self.bounds)?;
                 Ok((Wire::Http(exchange), incoming))
             }
         }

@@ -1,11 +1,13 @@
 //! The servers behind the gateway: how one is reached, and one conversation with it.
 
+mod client;
 mod connection;
 mod http;
 mod link;
 mod sse;
 mod stdio;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tidegate_core::Ident;
@@ -43,6 +45,8 @@ pub enum Reach {
         url: String,
         /// Headers, each with the name of the variable that holds its value.
         headers_env: Vec<(String, String)>,
+        /// The authorities whose certificates are trusted, instead of those that browsers trust.
+        ca_file: Option<PathBuf>,
     },
 }
 
