@@ -11,7 +11,7 @@ pub(crate) fn test() -> Result<(), String> {
     mcp_conformance::install()?;
     model::install(say)?;
     let servers = services::start_all(&root(), say)?;
-    cargo(&["test", "--workspace"], &servers.environment())?;
+    cargo(&["test", "--workspace", "--no-fail-fast"], &servers.environment())?;
     drop(servers);
     say("==> all tests passed");
     Ok(())

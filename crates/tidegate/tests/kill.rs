@@ -44,15 +44,15 @@ fn write(
             return;
         }
         let session = format!("{name}-{number}");
-        let (tool, class) = match number % 3 {
-            0 => ("search_email", "internal"),
-            1 => ("booking_lookup", "pii"),
-            _ => ("search_docs", "internal"),
+        let (tool, text, class) = match number % 3 {
+            0 => ("search_email", "minutes of the meeting", "internal"),
+            1 => ("search_email", "write to ann@example.org", "pii"),
+            _ => ("search_docs", "minutes of the meeting", "internal"),
         };
         if !post("/v1/sessions", json!({"session_id": session})) {
             return;
         }
-        let brought = json!({"tool": tool, "content": {"text": "minutes of the meeting"}});
+        let brought = json!({"tool": tool, "content": {"text": text}});
         if !post(&format!("/v1/session/{session}/responses"), brought) {
             return;
         }

@@ -185,9 +185,10 @@ impl Engine {
             false => redactor.redact(raw, &withheld),
         };
         let redacted = redacted.map_err(|_| Interrupted)?;
-        let text = String::from_utf8_lossy(&redacted.text).into_owned();
         let (class, kinds) = admitted.in_the_clear();
         let is_redacted = !redacted.replacements.is_empty();
+        let adopted = self.adopt(id, redacted, admitted.is_json).await;
+        let text = adopted.map_err(AccessError::from)?;
         let evidence_pointer = if is_redacted {
             let content = Confined::new(admitted.class(), raw.to_vec());
             Some(self.provenance.keep(id, content).await?)
@@ -258,7 +259,7 @@ impl Engine {
     }
 }
 
-/// The stubs of one assembly mean nothing in another.
+/// Its stubs last for one assembly; the session's own take their place.
 fn new_redactor() -> Result<Redactor, Interrupted> {
     let mut key = [0; 32];
     getrandom::fill(&mut key).map_err(|_| Interrupted)?;

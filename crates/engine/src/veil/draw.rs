@@ -79,7 +79,9 @@ impl Engine {
     ) -> Result<Drawn, VeilError> {
         let class = tool.returns.join(found.class());
         let is_sealed = tool.seal.seals(class, bringing.seal);
-        let passes = !is_sealed && !tool.sink && !splits(tool, bringing.form) && is_clear(found, text);
+        let is_question = bringing.form == Form::Question && tool.returns < Class::Secret;
+        let passes = is_question
+            || (!is_sealed && !tool.sink && !splits(tool, bringing.form) && is_clear(found, text));
         if passes {
             return Ok(Drawn {
                 content: Some(bringing.content),
@@ -107,7 +109,8 @@ impl Engine {
 
 /// Whether a tool's answers are taken apart field by field. A source of secrets lets nothing through raw.
 fn splits(tool: &Tool, form: Form) -> bool {
-    tool.returns == Class::Secret || (!tool.fields.is_empty() && form != Form::Notice)
+    tool.returns == Class::Secret
+        || (!tool.fields.is_empty() && !matches!(form, Form::Notice | Form::Question))
 }
 
 /// Whether nothing in a text has to be taken out or marked.
@@ -147,7 +150,7 @@ impl Drawing {
             evidence: None,
         };
         // What a server says beside its answers has no place for a handle.
-        if self.form == Form::Notice {
+        if matches!(self.form, Form::Notice | Form::Question) {
             return Ok(drawn);
         }
         let class = self.tool.returns.join(self.found.class());

@@ -18,6 +18,8 @@ pub enum Form {
     McpError,
     /// What a server says or asks beside its answers.
     Notice,
+    /// What a server asks the person: they must see what they are asked about, so it stays as it is.
+    Question,
 }
 
 /// Members of MCP envelopes that say what something is, and never what it holds.
@@ -71,7 +73,7 @@ fn as_document(text: &str) -> Option<Value> {
 fn bodies(form: Form, value: &Value) -> Vec<String> {
     match form {
         Form::Plain => vec![String::new()],
-        Form::McpError | Form::Notice => Vec::new(),
+        Form::McpError | Form::Notice | Form::Question => Vec::new(),
         Form::McpResult => {
             let mut bodies = Vec::new();
             for list in ["content", "contents", "messages"] {
@@ -122,7 +124,7 @@ pub(super) fn split(form: Form, value: Value, splitter: &mut Splitter<'_>) -> Va
             });
             Value::Object(members.collect())
         }
-        (Form::Plain | Form::McpResult | Form::McpError | Form::Notice, value) => splitter.document(value),
+        (_, value) => splitter.document(value),
     }
 }
 
@@ -198,7 +200,7 @@ pub(super) fn frame(value: &Value) -> Value {
 /// What the agent gets in place of a sealed result.
 pub(super) fn present(form: Form, frame: &Value, handle: Value) -> Value {
     match form {
-        Form::Plain | Form::Notice => handle,
+        Form::Plain | Form::Notice | Form::Question => handle,
         Form::McpResult => {
             let mut result = json!({
                 "content": [{"type": "text", "text": handle.to_string()}],

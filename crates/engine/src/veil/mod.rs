@@ -1,10 +1,11 @@
 //! Letting an agent work with data it does not see.
 //!
 //! What may not enter a context raw is taken out on the way in and put back on the way to an authorized sink. [`split`]
-//! takes out declared fields, [`rewrite`] what a detector found, [`echo`] what was taken out elsewhere; [`seal`] withholds
+//! takes out declared fields, [`rewrite`] what a detector found ([`adopt`] in contexts), [`echo`] what was taken out elsewhere; [`seal`] withholds
 //! a result whole and shows its [`shape`]; [`resolve`] puts values back. The values are in the vault, and the
 //! [`table`] of a session is written together with them before anyone is shown a stub.
 
+mod adopt;
 mod draw;
 mod echo;
 mod form;

@@ -243,9 +243,13 @@ impl Session {
         let mut question = question;
         let outlet = active.as_ref().map(|active| &active.outlet);
         let params = question.params();
+        let form = match surface {
+            Surface::Elicitation => Form::Question,
+            _ => Form::Notice,
+        };
         if surface != Surface::Roots
             && let Some(changed) = self
-                .admit(&subject, &params.to_raw(), (Form::Notice, false), outlet)
+                .admit(&subject, &params.to_raw(), (form, false), outlet)
                 .await?
         {
             let changed = Object::read(&changed).ok_or_else(no_way)?;
