@@ -155,7 +155,8 @@ fn the_guest_is_served_and_never_seen() {
     assert_eq!(context["sensitivity"], "pii");
     assert_eq!(of("authorize", Some("web_search"))["decision"], "deny");
     assert_eq!(of("output", None)["decision"], "pass");
-    assert_eq!(of("authorize", Some("gmail_guest_draft"))["decision"], "hold");
+    let draft = of("authorize", Some("gmail_guest_draft"));
+    assert_eq!(draft["decision"], "hold", "{draft}\n{text}");
     assert_eq!(of("authorize", Some("gmail_send"))["rule"], "tool-blocked");
     assert_eq!(of("end", None)["ended"], true);
     let (stdout, stderr) = gateway.stop_and_listen();
