@@ -1,7 +1,7 @@
 //! Preparing a store from a control list: what is missing is shown first, then written; nothing is written twice.
 //!
 //! The tags follow from the control list, so that a gateway decides after it as it did before. Who may use the tools does
-//! not: that is given with [`Wanted::grants`]. What a store has beyond that was put there by somebody, and is left alone
+//! not: that is given with `Wanted::grants`. What a store has beyond that was put there by somebody, and is left alone
 //! unless it is asked for: a tag that goes makes the gateway less strict.
 
 use std::collections::BTreeSet;
