@@ -94,6 +94,7 @@ impl Engine {
         if session.context.halted().is_some() {
             return Err(AssembleError::Halted);
         }
+        let chunks = chunks.into_iter().map(spelled_out).collect();
         let judged = self.judge_all(id, chunks).await?;
         let entering = judged.iter().filter_map(|judged| judged.word(caller.role));
         // All of it before any of it can be acted on. What is redacted counts too: a stub may come back as its value.
@@ -256,6 +257,20 @@ impl Engine {
         self.publish_admitted(&admitted).await?;
         // INVARIANT (durable before visible): store, ledger and mirror have answered, so the rise is on disk.
         Ok(admitted.session)
+    }
+}
+
+/// JSON may write a letter in four digits, and so a stub that no rule would see but a reader would. It is written out.
+fn spelled_out(chunk: Chunk) -> Chunk {
+    if !chunk.text.contains("\\u") {
+        return chunk;
+    }
+    match serde_json::from_str::<serde_json::Value>(&chunk.text) {
+        Ok(value) => Chunk {
+            text: value.to_string(),
+            ..chunk
+        },
+        Err(_) => chunk,
     }
 }
 

@@ -79,9 +79,12 @@ impl Engine {
     ) -> Result<Drawn, VeilError> {
         let class = tool.returns.join(found.class());
         let is_sealed = tool.seal.seals(class, bringing.seal);
-        let is_question = bringing.form == Form::Question && tool.returns < Class::Secret;
-        let passes = is_question
-            || (!is_sealed && !tool.sink && !splits(tool, bringing.form) && is_clear(found, text));
+        let most = match bringing.form {
+            // The person must see what they are asked about; a secret is shown to nobody.
+            Form::Question => Class::Pii,
+            Form::Plain | Form::McpResult | Form::McpError | Form::Notice => MAX_RAW,
+        };
+        let passes = !is_sealed && !tool.sink && !splits(tool, bringing.form) && is_clear(found, text, most);
         if passes {
             return Ok(Drawn {
                 content: Some(bringing.content),
@@ -113,9 +116,9 @@ fn splits(tool: &Tool, form: Form) -> bool {
         || (!tool.fields.is_empty() && !matches!(form, Form::Notice | Form::Question))
 }
 
-/// Whether nothing in a text has to be taken out or marked.
-fn is_clear(found: &Found, text: &[u8]) -> bool {
-    let withheld = found.findings.iter().any(|finding| finding.class > MAX_RAW);
+/// Whether nothing in a text has to be taken out or marked, where what is at most of a class may be seen.
+fn is_clear(found: &Found, text: &[u8], most: Class) -> bool {
+    let withheld = found.findings.iter().any(|finding| finding.class > most);
     // A document in a text may write a brace in four digits.
     let is_escaped = text.windows(3).any(|part| part == br"\\u");
     !withheld && !is_escaped && std::str::from_utf8(text).is_ok_and(|text| !has_lookalike(text))

@@ -18,7 +18,7 @@ pub enum Form {
     McpError,
     /// What a server says or asks beside its answers.
     Notice,
-    /// What a server asks the person: they must see what they are asked about, so it stays as it is.
+    /// What a server asks the person: they see personal data that they are asked about, though the label rises by it.
     Question,
 }
 
