@@ -14,6 +14,7 @@ mod discovered;
 mod engine;
 mod error;
 mod evidence;
+mod gates;
 mod inspect;
 mod lifecycle;
 mod model;
@@ -41,6 +42,9 @@ pub use authorize::Authorized;
 pub use deliver::Delivered;
 pub use engine::{Engine, Parts};
 pub use error::{AccessError, DeliverError, OpenSessionError, PlanError, ResetError};
+pub use gates::{
+    Carrier, GateError, GateFeed, GateNews, GatePage, GateRules, GateView, GateWanted, Revealed, Wish,
+};
 pub use inspect::Interrupted;
 pub use lifecycle::last_policy;
 pub use model::{Classifier, Model, NoOpinion, OnFailure};

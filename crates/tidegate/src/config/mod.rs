@@ -8,6 +8,7 @@ mod citations;
 #[cfg(test)]
 mod context_tests;
 mod detect;
+mod gates;
 mod integrity;
 mod limits;
 mod mcp;
@@ -28,7 +29,7 @@ mod walk;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tidegate_engine::{Policy, RunRules};
+use tidegate_engine::{GateRules, Policy, RunRules};
 use tidegate_gateway::Limits;
 use tidegate_gateway::telemetry::LogTarget;
 use tidegate_ledger::vault::Retention;
@@ -87,6 +88,8 @@ pub(crate) struct Config {
     pub(crate) citations: Vec<Citation>,
     /// What runs may keep and hand back.
     pub(crate) runs: RunRules,
+    /// How people are asked.
+    pub(crate) gates: GateRules,
     /// Who says who may use which tool, if not the control list.
     pub(crate) openfga: Option<OpenFga>,
 }
@@ -148,6 +151,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let sources = sources::read(&mut root, tools.as_ref());
     let citations = citations::read(&mut root, directory);
     let runs = runs::read(&mut root);
+    let gates = gates::read(&mut root);
     let openfga = openfga::read(&mut root);
     places.refuse_inside(&workspaces, report);
     let tools = tools?;
@@ -166,6 +170,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         sources,
         citations,
         runs,
+        gates,
         openfga,
     })
 }
