@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use rusqlite::types::Value;
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 use serde_json::value::RawValue;
 use tidegate_core::Class;
 
 use crate::bytes::Bytes;
-use crate::index::{Index, IndexError};
+use crate::index::{self, Index, IndexError, Query};
 use crate::record::{self, Chain, Hash, RecordView};
 use crate::segment;
 use crate::{Event, Name};
@@ -239,49 +238,13 @@ impl Reader {
         after: Option<Cursor>,
         limit: usize,
     ) -> Result<Vec<Location>, ReadError> {
-        let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        index.catch_up()?;
-        let (wheres, mut values) = filter.conditions(after);
-        values.push(Value::Integer(i64::try_from(limit).unwrap_or(i64::MAX)));
-        let sql =
-            format!("SELECT idx, segment, position, len FROM records WHERE {wheres} ORDER BY idx LIMIT ?");
-        let mut query = index.db.prepare_cached(&sql)?;
+        let mut side = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        side.catch_up()?;
+        let after = after.map_or(-1, |Cursor(index)| i64::try_from(index).unwrap_or(i64::MAX));
+        let Query { sql, values } = index::query(filter, after, limit);
+        let mut query = side.db.prepare_cached(&sql)?;
         let rows = query.query_map(params_from_iter(values), location)?;
         Ok(rows.collect::<Result<_, _>>()?)
-    }
-}
-
-impl Filter {
-    /// The filter as SQL with its parameters. The texts here are the only ones that ever become SQL.
-    fn conditions(&self, after: Option<Cursor>) -> (String, Vec<Value>) {
-        let mut wheres = vec!["idx > ?"];
-        let after = after.map_or(-1, |Cursor(index)| i64::try_from(index).unwrap_or(i64::MAX));
-        let mut values = vec![Value::Integer(after)];
-        let mut add = |condition, value| {
-            wheres.push(condition);
-            values.push(value);
-        };
-        if let Some(chain) = &self.chain {
-            let mut key = Vec::new();
-            chain.encode(&mut key);
-            add("chain = ?", Value::Blob(key));
-        }
-        if let Some(event) = &self.event {
-            add("type = ?", Value::Text(event.clone()));
-        }
-        if let Some(from) = self.from {
-            add("at_ms >= ?", Value::Integer(record::to_ms(from)));
-        }
-        if let Some(until) = self.until {
-            add("at_ms < ?", Value::Integer(record::to_ms(until)));
-        }
-        if let Some(class) = self.class {
-            add("class = ?", Value::Integer(class.rank().into()));
-        }
-        if let Some(tool) = &self.tool {
-            add("tool = ?", Value::Text(tool.to_string()));
-        }
-        (wheres.join(" AND "), values)
     }
 }
 
