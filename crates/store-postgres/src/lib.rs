@@ -4,6 +4,7 @@
 //! and changes have connections of their own, so that a read never waits behind somebody's disk. A question that the server does
 //! not answer in time is an error, and its connection is given up: the next question makes a new one.
 
+mod annex;
 mod changes;
 mod failure;
 mod lanes;

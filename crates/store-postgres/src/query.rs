@@ -1,5 +1,7 @@
 //! Every statement there is. Each does one thing whole.
 
+use crate::annex::AnnexQuery;
+
 /// A statement that is prepared on every connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Query {
@@ -15,18 +17,25 @@ pub(crate) enum Query {
     Revoke,
     Claim,
     Probe,
+    Annex(AnnexQuery),
 }
 
 impl Query {
     /// What only reads, and what writes: each goes over connections of its own.
-    pub(crate) const READS: [Self; 5] = [
+    pub(crate) const READS: [Self; 11] = [
         Self::Read,
         Self::Page,
         Self::Resets,
         Self::FindToken,
         Self::Tokens,
+        Self::Annex(AnnexQuery::Page),
+        Self::Annex(AnnexQuery::LeftBehind),
+        Self::Annex(AnnexQuery::Kin),
+        Self::Annex(AnnexQuery::Children),
+        Self::Annex(AnnexQuery::Recall),
+        Self::Annex(AnnexQuery::OriginMemory),
     ];
-    pub(crate) const WRITES: [Self; 7] = [
+    pub(crate) const WRITES: [Self; 13] = [
         Self::Insert,
         Self::Replace,
         Self::Reset,
@@ -34,6 +43,12 @@ impl Query {
         Self::Revoke,
         Self::Claim,
         Self::Probe,
+        Self::Annex(AnnexQuery::TurnPage),
+        Self::Annex(AnnexQuery::ClearShelf),
+        Self::Annex(AnnexQuery::Adopt),
+        Self::Annex(AnnexQuery::TakeAnswer),
+        Self::Annex(AnnexQuery::BeginOrigins),
+        Self::Annex(AnnexQuery::KeepOrigins),
     ];
 
     pub(crate) const fn sql(self) -> &'static str {
@@ -81,6 +96,7 @@ impl Query {
                  ON CONFLICT (ledger) DO UPDATE SET fence = writer.fence + 1 RETURNING fence"
             }
             Self::Probe => "UPDATE store SET probes = probes + 1",
+            Self::Annex(query) => query.sql(),
         }
     }
 }

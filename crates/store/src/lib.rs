@@ -19,7 +19,7 @@ mod token;
 pub use contract::{Change, OpenError, SessionStore, StoreError, TokenStore};
 pub use memory::{Kin, KinError, MemoryStore, Page, Shelf, TurnError};
 pub use mirror::{Mirror, MirrorError};
-pub use origins::{Origin, OriginBounds, OriginChunk, OriginStore, Recalled};
+pub use origins::{Origin, OriginBounds, OriginChunk, OriginMemory, OriginStore, Recalled};
 pub use placement::{Misplaced, refuse_inside};
 pub use session::{Admitted, Opening, Reset, Session};
 pub use shared::{Hidden, Remote, Row, Rows, Shared};

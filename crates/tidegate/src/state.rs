@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use tidegate_core::Ident;
 use tidegate_engine::Provenance;
-use tidegate_store::{Hidden, Rows, SessionStore, Shared, SqliteOptions, SqliteStore, TokenStore};
+use tidegate_store::{
+    Hidden, MemoryStore, OriginStore, SessionStore, SqliteOptions, SqliteStore, TokenStore,
+};
+use tidegate_store_postgres::PostgresStore;
+use tidegate_store_redis::RedisStore;
 
 use crate::config::{Config, Store, StoreKind};
 use crate::failure::Failure;
@@ -12,21 +16,32 @@ use crate::failure::Failure;
 /// The file in the data directory that holds sessions and tokens.
 const STATE_FILE: &str = "tidegate.db";
 
+/// Notes, kinship and the origins of values.
+pub(crate) trait Annex: MemoryStore + OriginStore {}
+
+impl<S: MemoryStore + OriginStore> Annex for S {}
+
 /// Sessions and tokens, wherever they are.
 pub(crate) trait State: SessionStore + TokenStore {
-    /// Where notes, kinship and the origins of values are kept beside them. A server keeps none of these: there,
-    /// notes and child sessions are refused and every guarded argument is held.
-    fn annex(self: Arc<Self>) -> Option<Arc<SqliteStore>>;
+    /// Where notes, kinship and the origins of values are kept beside them. Redis keeps none of these: there, notes and
+    /// child sessions are refused and every guarded argument is held.
+    fn annex(self: Arc<Self>) -> Option<Arc<dyn Annex>>;
 }
 
 impl State for SqliteStore {
-    fn annex(self: Arc<Self>) -> Option<Arc<SqliteStore>> {
+    fn annex(self: Arc<Self>) -> Option<Arc<dyn Annex>> {
         Some(self)
     }
 }
 
-impl<R: Rows + TokenStore> State for Shared<R> {
-    fn annex(self: Arc<Self>) -> Option<Arc<SqliteStore>> {
+impl State for PostgresStore {
+    fn annex(self: Arc<Self>) -> Option<Arc<dyn Annex>> {
+        Some(self)
+    }
+}
+
+impl State for RedisStore {
+    fn annex(self: Arc<Self>) -> Option<Arc<dyn Annex>> {
         None
     }
 }

@@ -35,6 +35,7 @@ impl Stand {
             let url = server.url().replace(&port.to_string(), &proxy.port.to_string());
             let place = Place::new();
             place.write("tidegate.toml", &configuration(&url));
+            place.write("desk.py", DESK);
             proxies.push(proxy);
             places.push(place);
         }
@@ -94,6 +95,24 @@ impl Stand {
 fn configuration(url: &str) -> String {
     format!(
         "[store]\nurl = \"{url}\"\ntimeout_ms = 1000\n[telemetry]\ndecision_log = \"decisions.jsonl\"\n\
+         [mcp]\nclosed_tools = \"hide\"\n[servers.desk]\ncommand = \"python3\"\nargs = [\"desk.py\"]\nbare_names = true\n\
          [tools.search_email]\npermissions = [\"read\"]\nreturns = \"internal\"\n[tools.web_search]\nexternal = true\n"
     )
 }
+
+/// An MCP server behind the gateways, with nothing but the two tools.
+const DESK: &str = r#"
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    if message["method"] == "initialize":
+        version = message["params"]["protocolVersion"]
+        result = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "desk", "version": "1"}}
+    elif message["method"] == "tools/list":
+        result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ["search_email", "web_search"]]}
+    else:
+        result = {}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"#;
