@@ -11,6 +11,7 @@ mod authority;
 mod authorize;
 mod deliver;
 mod discovered;
+pub mod egress;
 mod engine;
 mod error;
 mod evidence;

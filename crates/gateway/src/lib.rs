@@ -3,6 +3,7 @@
 
 mod api;
 mod auth;
+pub mod egress;
 mod extract;
 mod health;
 mod limits;
