@@ -17,6 +17,7 @@ use crate::bytes::Bytes;
 use crate::index::{Index, IndexError};
 use crate::record::{self, Chain, Hash, RecordView};
 use crate::segment;
+use crate::verify::{Report, Trust, VerifyError, verify};
 use crate::{Event, Name};
 
 /// Which records are wanted. Every part that is given must hold.
@@ -57,7 +58,7 @@ impl fmt::Display for Cursor {
 /// Some records, and where to go on if there are more.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// In the order they were recorded.
+    /// In the order they were asked for.
     pub records: Vec<Record>,
     /// The next page, if there is one.
     pub next: Option<Cursor>,
@@ -153,6 +154,30 @@ pub struct Reader {
     index: Mutex<Index>,
 }
 
+/// Which way records are read, and from where.
+#[derive(Clone, Copy)]
+enum Way {
+    Forward(Option<Cursor>),
+    Back(Option<Cursor>),
+}
+
+impl Way {
+    fn condition(self) -> (&'static str, i64) {
+        let place = |Cursor(index): Cursor| i64::try_from(index).unwrap_or(i64::MAX);
+        match self {
+            Self::Forward(after) => ("idx > ?", after.map_or(-1, place)),
+            Self::Back(before) => ("idx < ?", before.map_or(i64::MAX, place)),
+        }
+    }
+
+    const fn order(self) -> &'static str {
+        match self {
+            Self::Forward(_) => "idx",
+            Self::Back(_) => "idx DESC",
+        }
+    }
+}
+
 /// Where a record lies.
 pub(crate) struct Location {
     pub(crate) index: u64,
@@ -183,8 +208,26 @@ impl Reader {
     /// # Errors
     /// When the ledger cannot be read, or a record in the page is damaged.
     pub fn page(&self, filter: &Filter, after: Option<Cursor>, limit: usize) -> Result<Page, ReadError> {
+        self.read(filter, Way::Forward(after), limit)
+    }
+
+    /// The newest records that pass a filter, or the ones before a cursor, newest first, at most `limit` and
+    /// [`Self::MAX_PAGE`] of them.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read, or a record in the page is damaged.
+    pub fn page_back(
+        &self,
+        filter: &Filter,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> Result<Page, ReadError> {
+        self.read(filter, Way::Back(before), limit)
+    }
+
+    fn read(&self, filter: &Filter, way: Way, limit: usize) -> Result<Page, ReadError> {
         let limit = limit.clamp(1, Self::MAX_PAGE);
-        let mut locations = self.locate(filter, after, limit + 1)?;
+        let mut locations = self.locate(filter, way, limit + 1)?;
         let more = locations.len() > limit;
         locations.truncate(limit);
         let next = locations.last().filter(|_| more).map(|last| Cursor(last.index));
@@ -199,6 +242,14 @@ impl Reader {
             open = Some((location.segment, file));
         }
         Ok(Page { records, next })
+    }
+
+    /// Checks everything that is recorded, from the files alone; see [`crate::verify`].
+    ///
+    /// # Errors
+    /// The first thing that is not as it was written, or what the system reports.
+    pub fn verify(&self, trust: Trust<'_>) -> Result<Report, VerifyError> {
+        verify(&self.dir, trust)
     }
 
     /// One record by its chain and place there.
@@ -233,18 +284,15 @@ impl Reader {
             .optional()?)
     }
 
-    fn locate(
-        &self,
-        filter: &Filter,
-        after: Option<Cursor>,
-        limit: usize,
-    ) -> Result<Vec<Location>, ReadError> {
+    fn locate(&self, filter: &Filter, way: Way, limit: usize) -> Result<Vec<Location>, ReadError> {
         let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
         index.catch_up()?;
-        let (wheres, mut values) = filter.conditions(after);
+        let (wheres, mut values) = filter.conditions(way);
         values.push(Value::Integer(i64::try_from(limit).unwrap_or(i64::MAX)));
-        let sql =
-            format!("SELECT idx, segment, position, len FROM records WHERE {wheres} ORDER BY idx LIMIT ?");
+        let order = way.order();
+        let sql = format!(
+            "SELECT idx, segment, position, len FROM records WHERE {wheres} ORDER BY {order} LIMIT ?"
+        );
         let mut query = index.db.prepare_cached(&sql)?;
         let rows = query.query_map(params_from_iter(values), location)?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -253,10 +301,10 @@ impl Reader {
 
 impl Filter {
     /// The filter as SQL with its parameters. The texts here are the only ones that ever become SQL.
-    fn conditions(&self, after: Option<Cursor>) -> (String, Vec<Value>) {
-        let mut wheres = vec!["idx > ?"];
-        let after = after.map_or(-1, |Cursor(index)| i64::try_from(index).unwrap_or(i64::MAX));
-        let mut values = vec![Value::Integer(after)];
+    fn conditions(&self, way: Way) -> (String, Vec<Value>) {
+        let (from, place) = way.condition();
+        let mut wheres = vec![from];
+        let mut values = vec![Value::Integer(place)];
         let mut add = |condition, value| {
             wheres.push(condition);
             values.push(value);
