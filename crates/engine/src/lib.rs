@@ -9,6 +9,7 @@ mod assembly;
 mod audit;
 mod authority;
 mod authorize;
+mod browse;
 mod deliver;
 mod discovered;
 pub mod egress;
@@ -39,6 +40,7 @@ pub use assembly::{
 pub use audit::AuditError;
 pub use authority::{Authority, Subject, Tagged, Unanswered};
 pub use authorize::Authorized;
+pub use browse::{SessionPage, Tally, Tools, Trail};
 pub use deliver::Delivered;
 pub use engine::{Engine, Parts};
 pub use error::{AccessError, DeliverError, OpenSessionError, PlanError, ResetError};

@@ -67,6 +67,11 @@ impl Problem {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
+    /// Its status, and what happened here, for a page that says it to a person.
+    pub(crate) fn told(&self) -> (StatusCode, &'static str, &str) {
+        (self.status(), self.title, &self.detail)
+    }
+
     pub(crate) fn with_errors(mut self, errors: Vec<String>) -> Self {
         self.errors = errors;
         self

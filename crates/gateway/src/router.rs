@@ -18,6 +18,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::console::{self, Console, ConsoleOptions};
 use crate::mcp::{self, Mcp};
 use crate::problem::Problem;
 use crate::telemetry::Metrics;
@@ -38,6 +39,9 @@ pub struct App {
     pub streams: Arc<Semaphore>,
     /// The gateway to MCP servers, where some are configured.
     pub mcp: Option<Arc<Mcp>>,
+    /// What the console's pages share.
+    pub(crate) console: Arc<Console>,
+    has_console: bool,
 }
 
 impl App {
@@ -57,7 +61,23 @@ impl App {
             limits,
             streams,
             mcp: None,
+            console: Arc::new(Console::new(ConsoleOptions::STANDARD)),
+            has_console: true,
         }
+    }
+
+    /// The same without pages for people.
+    #[must_use]
+    pub const fn without_console(mut self) -> Self {
+        self.has_console = false;
+        self
+    }
+
+    /// The same with a console that was told something else.
+    #[must_use]
+    pub fn with_console(mut self, options: ConsoleOptions) -> Self {
+        self.console = Arc::new(Console::new(options));
+        self
     }
 
     /// The same with a gateway to MCP servers, at /mcp.
@@ -122,6 +142,10 @@ pub fn router(app: App) -> Router {
     let (routes, document) = documented_routes().split_for_parts();
     let page = page::render(&document);
     let document = document.to_json().unwrap_or_default();
+    let pages = match app.has_console {
+        true => Router::new().nest("/console", console::routes(&app)),
+        false => Router::new(),
+    };
     let timeout = TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, app.limits.request_timeout);
     routes
         .route(
@@ -129,6 +153,7 @@ pub fn router(app: App) -> Router {
             get(move || async move { json_document(document) }),
         )
         .route("/docs", get(move || async move { page }))
+        .merge(pages)
         .route(
             "/mcp",
             post(mcp::http::post)

@@ -178,7 +178,11 @@ fn rare_records_are_found_among_thousands() {
     let rare = [0, 1023, 1024, 2500, 3071];
     let history: Vec<(Chain, Event)> = (0..3072)
         .map(|n| {
-            let event = if rare.contains(&n) { rise() } else { decision("crm") };
+            let event = if rare.contains(&n) {
+                rise()
+            } else {
+                decision("crm")
+            };
             (session(&format!("s{}", n % 3)), event)
         })
         .collect();

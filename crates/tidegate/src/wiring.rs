@@ -60,6 +60,10 @@ impl Gateway {
             metrics,
             config.limits.clone(),
         );
+        app = match config.console.clone() {
+            Some(options) => app.with_console(options),
+            None => app.without_console(),
+        };
         if !config.servers.is_empty() {
             app = app.with_mcp(mcp(config, &engine));
         }

@@ -92,17 +92,30 @@ fn mark_of_tool(tool: &str) -> String {
     format!("tool:{tool}")
 }
 
+/// Which way records are read, and from which on.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    /// Those behind this one, oldest first.
+    After(i64),
+    /// Those before this one, newest first.
+    Before(i64),
+}
+
 /// A question to the index. The texts here are the only ones that ever become SQL.
 pub(crate) struct Query {
     pub(crate) sql: String,
     pub(crate) values: Vec<Value>,
 }
 
-/// Where the records behind `after` lie that pass the filter.
-pub(crate) fn query(filter: &Filter, after: i64, limit: usize) -> Query {
-    let (mut from, mut order) = ("records".to_owned(), "idx");
-    let mut wheres = vec!["idx > ?".to_owned()];
-    let mut values = vec![Value::Integer(after)];
+/// Where the records that pass the filter lie.
+pub(crate) fn query(filter: &Filter, way: Way, limit: usize) -> Query {
+    let (place, beyond, blocks, direction) = match way {
+        Way::After(place) => (place, "idx > ?", "block >= ?", ""),
+        Way::Before(place) => (place, "idx < ?", "block <= ?", " DESC"),
+    };
+    let (mut from, mut order) = ("records".to_owned(), format!("idx{direction}"));
+    let mut wheres = vec![beyond.to_owned()];
+    let mut values = vec![Value::Integer(place)];
     let mut add = |condition: &str, value| {
         wheres.push(condition.to_owned());
         values.push(value);
@@ -116,9 +129,9 @@ pub(crate) fn query(filter: &Filter, after: i64, limit: usize) -> Query {
         from = format!(
             "marks CROSS JOIN records ON idx BETWEEN block * {BLOCK} AND block * {BLOCK} + {BLOCK} - 1"
         );
-        order = "block, idx";
+        order = format!("block{direction}, idx{direction}");
         add("mark = ?", Value::Text(mark));
-        add("block >= ?", Value::Integer(after.max(0) >> BITS));
+        add(blocks, Value::Integer(place.max(0) >> BITS));
     }
     if let Some(event) = &filter.event {
         add("type = ?", Value::Text(event.clone()));

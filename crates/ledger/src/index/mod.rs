@@ -13,7 +13,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use serde::Deserialize;
 
-pub(crate) use marks::{Query, query};
+pub(crate) use marks::{Query, Way, query};
 
 use crate::Event;
 use crate::bytes::Bytes;

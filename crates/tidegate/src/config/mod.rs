@@ -5,6 +5,7 @@
 //! somebody configured would mean protecting less than they think.
 
 mod citations;
+mod console;
 #[cfg(test)]
 mod context_tests;
 mod detect;
@@ -36,6 +37,7 @@ use tidegate_store::{Misplaced, refuse_inside};
 use toml::de::DeTable;
 
 pub(crate) use citations::{Citation, Record};
+pub(crate) use console::PROPOSED;
 pub(crate) use detect::Detect;
 pub(crate) use model::{Model, Source};
 pub(crate) use openfga::{Login, OpenFga};
@@ -89,6 +91,8 @@ pub(crate) struct Config {
     pub(crate) runs: RunRules,
     /// Who says who may use which tool, if not the control list.
     pub(crate) openfga: Option<OpenFga>,
+    /// The pages for people, if there are to be any.
+    pub(crate) console: Option<tidegate_gateway::ConsoleOptions>,
 }
 
 /// What flags and variables say; each wins over the file.
@@ -119,7 +123,12 @@ pub(crate) fn check(text: &str, directory: &Path, overrides: &Overrides) -> Chec
         let offset = mistake.span().map_or(text.len(), |span| span.start);
         report.error(offset, mistake.message());
     }
-    let config = read(Section::root(&report, document.get_ref()), directory, overrides);
+    let config = read(
+        Section::root(&report, document.get_ref()),
+        text,
+        directory,
+        overrides,
+    );
     let problems = report.into_problems(mistakes.len());
     let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
     Checked {
@@ -128,7 +137,7 @@ pub(crate) fn check(text: &str, directory: &Path, overrides: &Overrides) -> Chec
     }
 }
 
-fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> Option<Config> {
+fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Overrides) -> Option<Config> {
     let report = root.report();
     let listen = read_listen(&mut root);
     let listen = overrides.listen.or(listen).unwrap_or(DEFAULT_LISTEN);
@@ -149,6 +158,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let citations = citations::read(&mut root, directory);
     let runs = runs::read(&mut root);
     let openfga = openfga::read(&mut root);
+    let console = console::read(&mut root, text);
     places.refuse_inside(&workspaces, report);
     let tools = tools?;
     Some(Config {
@@ -167,6 +177,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         citations,
         runs,
         openfga,
+        console,
     })
 }
 
