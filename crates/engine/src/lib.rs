@@ -14,6 +14,7 @@ mod discovered;
 mod engine;
 mod error;
 mod evidence;
+mod guard;
 mod inspect;
 mod lifecycle;
 mod model;
