@@ -16,6 +16,7 @@ pub mod egress;
 mod engine;
 mod error;
 mod evidence;
+mod guard;
 mod inspect;
 mod lifecycle;
 mod model;
