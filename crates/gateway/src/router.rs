@@ -1,6 +1,7 @@
 //! The routes, their document, and what stands around every request.
 
 use std::any::Any;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, State};
@@ -9,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use tidegate_engine::Engine;
+use tidegate_engine::egress::Egress;
 use tidegate_store::TokenStore;
 use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -18,6 +20,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::egress::Proxy;
 use crate::mcp::{self, Mcp};
 use crate::problem::Problem;
 use crate::telemetry::Metrics;
@@ -38,6 +41,8 @@ pub struct App {
     pub streams: Arc<Semaphore>,
     /// The gateway to MCP servers, where some are configured.
     pub mcp: Option<Arc<Mcp>>,
+    /// The use cases of the egress proxy and where it listens, where there is one.
+    pub egress: Option<(Arc<Egress>, SocketAddr)>,
 }
 
 impl App {
@@ -57,7 +62,15 @@ impl App {
             limits,
             streams,
             mcp: None,
+            egress: None,
         }
+    }
+
+    /// The same with an egress proxy that listens at this address.
+    #[must_use]
+    pub fn with_egress(mut self, proxy: &Proxy, address: SocketAddr) -> Self {
+        self.egress = Some((Arc::clone(proxy.egress()), address));
+        self
     }
 
     /// The same with a gateway to MCP servers, at /mcp.
@@ -104,6 +117,7 @@ fn documented_routes() -> OpenApiRouter<App> {
         .routes(routes!(api::runs::end))
         .routes(routes!(api::runs::hand_back))
         .routes(routes!(api::operator::input))
+        .routes(routes!(api::egress::issue))
         .routes(routes!(api::veil::select))
         .routes(routes!(api::veil::resolve))
         .routes(routes!(api::sessions::add_dataset))

@@ -8,6 +8,7 @@ mod citations;
 #[cfg(test)]
 mod context_tests;
 mod detect;
+mod egress;
 mod integrity;
 mod limits;
 mod mcp;
@@ -37,6 +38,7 @@ use toml::de::DeTable;
 
 pub(crate) use citations::{Citation, Record};
 pub(crate) use detect::Detect;
+pub(crate) use egress::Egress;
 pub(crate) use model::{Model, Source};
 pub(crate) use openfga::{Login, OpenFga};
 pub(crate) use problem::{Problem, Severity};
@@ -89,6 +91,8 @@ pub(crate) struct Config {
     pub(crate) runs: RunRules,
     /// Who says who may use which tool, if not the control list.
     pub(crate) openfga: Option<OpenFga>,
+    /// Where what runs in a session may connect to.
+    pub(crate) egress: Egress,
 }
 
 /// What flags and variables say; each wins over the file.
@@ -149,6 +153,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let citations = citations::read(&mut root, directory);
     let runs = runs::read(&mut root);
     let openfga = openfga::read(&mut root);
+    let egress = egress::read(&mut root, directory);
     places.refuse_inside(&workspaces, report);
     let tools = tools?;
     Some(Config {
@@ -156,7 +161,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         data_dir: data_dir?,
         store,
         private_data_dir,
-        policy: Policy::new(tools),
+        policy: Policy::new(tools).with_destinations(&egress.destinations),
         detect,
         retention,
         limits,
@@ -167,6 +172,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         citations,
         runs,
         openfga,
+        egress,
     })
 }
 
