@@ -70,6 +70,12 @@ impl Egress {
         self.destinations.find(host)
     }
 
+    /// The highest class that any destination may be given: a session labelled above it reaches nothing.
+    #[must_use]
+    pub fn highest_ceiling(&self) -> Option<Class> {
+        self.destinations.highest_ceiling()
+    }
+
     /// The session, for a way in that nobody else can use.
     ///
     /// # Errors

@@ -21,6 +21,8 @@ use tokio::task::AbortHandle;
 use super::Inner;
 use super::answer::Refused;
 use super::head::Head;
+use super::intercept::Interception;
+use super::resolve::Route;
 use super::wire::Wire;
 
 /// What speaks of one connection alone, and is not passed on.
@@ -61,29 +63,42 @@ impl Inner {
             session,
             target,
             path,
+            onward: Onward::Plain,
         };
-        tokio::select! {
-            () = exchange.serve(rewound) => {}
-            () = self.egress.closed(session, target) => {
-                if let Err(error) = self.egress.note_cut(session, target).await {
-                    tracing::error!(%error, "a request was cut and that could not be recorded");
-                }
-            }
-        }
+        self.while_allowed(session, target, exchange.serve(rewound)).await;
     }
 }
 
 /// One request on its way.
-struct Exchange<'a> {
-    inner: &'a Inner,
-    session: &'a EgressSession,
-    target: &'a Target,
-    path: &'a str,
+pub(super) struct Exchange<'a> {
+    pub(super) inner: &'a Inner,
+    pub(super) session: &'a EgressSession,
+    pub(super) target: &'a Target,
+    pub(super) path: &'a str,
+    pub(super) onward: Onward<'a>,
+}
+
+/// How a request goes on from here.
+pub(super) enum Onward<'a> {
+    /// In the clear.
+    Plain,
+    /// Over TLS, on the way that was checked when the tunnel was asked for.
+    Tls { by: &'a Interception, route: Route },
+}
+
+impl Onward<'_> {
+    /// The port that nobody needs to name.
+    const fn usual_port(&self) -> u16 {
+        match self {
+            Self::Plain => 80,
+            Self::Tls { .. } => 443,
+        }
+    }
 }
 
 impl Exchange<'_> {
     /// Reads the request again from its first byte, answers it, and takes no other.
-    async fn serve(&self, io: impl AsyncRead + AsyncWrite + Unpin) {
+    pub(super) async fn serve(&self, io: impl AsyncRead + AsyncWrite + Unpin) {
         let answer = service_fn(async |request| Ok::<_, Infallible>(self.answer(request).await));
         let serving = server::Builder::new()
             .keep_alive(false)
@@ -112,16 +127,34 @@ impl Exchange<'_> {
         let decided = self
             .inner
             .egress
-            .decide(self.session, self.target, &sent, self.inner.way(self.target));
+            .decide(self.session, self.target, &sent, self.way());
         let route = match decided.await {
             Ok(Passage::Open(cleared)) => cleared.into_inner(),
             Ok(Passage::Refused(refusal)) => return Err(Refused::by(&refusal)),
             Err(error) => return Err(Refused::unjudged(error)),
         };
-        let there = route.connect(self.inner.bounds.connect_timeout).await;
+        let timeout = self.inner.bounds.connect_timeout;
+        let there = route.connect(timeout).await;
         let there = there.map_err(|_| Refused::unreachable())?;
         let request = self.addressed(parts, body);
-        self.exchange(there, request).await
+        match &self.onward {
+            Onward::Plain => self.exchange(there, request).await,
+            Onward::Tls { by, .. } => {
+                let secured = tokio::time::timeout(timeout, by.onward(&self.target.host, there)).await;
+                let there = secured
+                    .ok()
+                    .and_then(Result::ok)
+                    .ok_or_else(Refused::unreachable)?;
+                self.exchange(there, request).await
+            }
+        }
+    }
+
+    async fn way(&self) -> Result<Route, Fault> {
+        match &self.onward {
+            Onward::Plain => self.inner.way(self.target).await,
+            Onward::Tls { route, .. } => Ok(route.clone()),
+        }
     }
 
     /// The whole body, where it can be looked into.
@@ -152,12 +185,12 @@ impl Exchange<'_> {
         *request.method_mut() = parts.method;
         *request.uri_mut() = self.path.parse().unwrap_or_default();
         *request.headers_mut() = end_to_end(parts.headers);
-        let implied = if self.target.port == 80 {
+        let host = if self.target.port == self.onward.usual_port() {
             self.target.host.to_string()
         } else {
             self.target.to_string()
         };
-        if let Ok(host) = HeaderValue::try_from(implied) {
+        if let Ok(host) = HeaderValue::try_from(host) {
             request.headers_mut().insert(header::HOST, host);
         }
         request.headers_mut().remove(header::EXPECT);

@@ -7,10 +7,13 @@
 
 mod answer;
 mod asked;
+mod authority;
 mod forward;
 mod head;
 mod hello;
+mod intercept;
 mod places;
+mod relay;
 mod resolve;
 mod tunnel;
 mod wire;
@@ -22,16 +25,18 @@ use std::time::Duration;
 use tidegate_core::Fault;
 use tidegate_engine::Engine;
 use tidegate_engine::egress::{Destinations, Egress, EgressKey, EgressSession, Target};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::task::JoinSet;
 
+pub use authority::{Authority, AuthorityError};
+pub use intercept::{Interception, NoRoots};
 pub use resolve::{Addresses, Resolve, SystemResolver};
 
 use answer::Refused;
 use asked::Asked;
 use head::Head;
 use places::Places;
-use wire::Wire;
+use wire::{Wire, finish};
 
 /// How much the proxy takes on.
 #[derive(Clone, Debug)]
@@ -77,6 +82,8 @@ pub struct Settings {
     pub own: Vec<SocketAddr>,
     /// Who knows where names lead.
     pub resolver: Arc<dyn Resolve>,
+    /// How tunnels are opened, for destinations that ask to be looked into. Without it those are refused.
+    pub interception: Option<Interception>,
 }
 
 /// The proxy. Clones are the same proxy.
@@ -88,6 +95,7 @@ struct Inner {
     bounds: Bounds,
     own: Vec<SocketAddr>,
     resolver: Arc<dyn Resolve>,
+    interception: Option<Interception>,
     places: Places,
 }
 
@@ -101,6 +109,7 @@ impl Proxy {
             bounds,
             own,
             resolver,
+            interception,
         } = settings;
         let places = Places::new(bounds.connections, bounds.session_connections);
         Self(Arc::new(Inner {
@@ -108,6 +117,7 @@ impl Proxy {
             bounds,
             own,
             resolver,
+            interception,
             places,
         }))
     }
@@ -127,6 +137,27 @@ impl Proxy {
             Ok(Wire::Tcp(stream))
         };
         self.serve(accept, None, stop).await;
+    }
+
+    /// Serves one session's clients, known by the listener they come in at, until `stop` resolves; then every connection is
+    /// cut. Whoever can connect to it is the session: keep it where nobody else can.
+    pub async fn serve_bound(
+        &self,
+        listener: TcpListener,
+        bound: EgressSession,
+        stop: impl Future<Output = ()>,
+    ) {
+        let accept = async || Ok(Wire::Tcp(listener.accept().await?.0));
+        self.serve(accept, Some(bound), stop).await;
+    }
+
+    /// Serves one connection of a session that somebody else accepted.
+    pub async fn serve_stream(&self, stream: TcpStream, bound: EgressSession) {
+        let wire = Wire::Tcp(stream);
+        match self.0.places.any() {
+            Some(_place) => self.0.connection(wire, Some(bound)).await,
+            None => finish(wire, &Refused::busy().bytes()).await,
+        }
     }
 
     /// Serves one session's clients, known by the socket they come in at, until `stop` resolves; then every connection is
@@ -164,7 +195,7 @@ impl Proxy {
                 continue;
             };
             let Some(place) = self.0.places.any() else {
-                connections.spawn(async { wire.finish(&Refused::busy().bytes()).await });
+                connections.spawn(async { finish(wire, &Refused::busy().bytes()).await });
                 continue;
             };
             let (inner, bound) = (Arc::clone(&self.0), bound.clone());
@@ -220,7 +251,7 @@ impl Inner {
 
     async fn refuse(&self, wire: Wire, by: Option<&EgressSession>, target: Option<&Target>, fault: Fault) {
         let refused = self.refused(by, target, fault).await;
-        wire.finish(&refused.bytes()).await;
+        finish(wire, &refused.bytes()).await;
     }
 
     async fn refused(&self, by: Option<&EgressSession>, target: Option<&Target>, fault: Fault) -> Refused {

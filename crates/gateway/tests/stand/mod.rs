@@ -29,6 +29,7 @@ pub struct Stand {
     pub client: Client,
     pub directory: tempfile::TempDir,
     pub store: Arc<SqliteStore>,
+    pub engine: Arc<Engine>,
     _stop: oneshot::Sender<()>,
 }
 
@@ -106,7 +107,7 @@ impl Stand {
         });
         let pins = mcp::Pins::in_directory(directory.path());
         let gateway = mcp::Mcp::new(Arc::clone(&engine), servers, pins, options);
-        let app = App::new(engine, store.clone(), metrics, limits.clone()).with_mcp(gateway);
+        let app = App::new(Arc::clone(&engine), store.clone(), metrics, limits.clone()).with_mcp(gateway);
         let app = app.with_console(setting.console);
         let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = server.address();
@@ -120,6 +121,7 @@ impl Stand {
             client: Client::new(),
             directory,
             store,
+            engine,
             _stop: stop,
         }
     }
