@@ -10,6 +10,7 @@ use crate::server::Server;
 const MIGRATIONS: &[&str] = &[
     include_str!("schema.sql"),
     include_str!("annex/annex.sql"),
+    include_str!("vault/vault.sql"),
 ];
 
 pub(crate) async fn run(server: &Server) -> Result<(), StoreError> {

@@ -105,7 +105,10 @@ async fn a_failover_under_a_sentinel() {
     let session = patiently(async || store.current(&id).await.ok()).await;
     assert_eq!(session.unwrap().context.label().class(), Class::Pii);
     let entry = entry(Class::Secret);
-    store.raise(&id, entry).await.expect("the new primary takes a rise");
+    store
+        .raise(&id, entry)
+        .await
+        .expect("the new primary takes a rise");
 }
 
 /// Asks until there is an answer.

@@ -10,6 +10,7 @@ mod model;
 mod source;
 mod state;
 mod terminal;
+mod vault;
 mod wiring;
 
 use std::process::ExitCode;

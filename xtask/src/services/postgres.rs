@@ -55,30 +55,30 @@ impl Postgres {
 }
 
 fn run(directory: &Path, port: u16, more: &[&str]) -> Result<Running, String> {
-        let programs = programs().ok_or("postgresql is not installed")?;
-        if !directory.join("PG_VERSION").exists() {
-            create(&programs, directory)?;
-        }
-        let mut command = unprivileged(&programs.join("postgres"));
-        command
-            .arg("-D")
-            .arg(directory)
-            .arg("-k")
-            .arg(directory)
-            .args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"])
-            .args(["-c", "max_connections=200"])
-            .args(more)
-            .current_dir("/")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let ready = || {
-            let mut ask = Command::new(programs.join("pg_isready"));
-            ask.args(["-q", "-h", "127.0.0.1", "-p", &port.to_string()]);
-            ask.status().is_ok_and(|status| status.success())
-        };
-        let url = format!("postgres://{USER}@127.0.0.1:{port}/postgres");
-        // SIGINT is its fast shutdown: connections are closed, what is committed is kept.
-        Running::start(command, url, Signal::INT, ready)
+    let programs = programs().ok_or("postgresql is not installed")?;
+    if !directory.join("PG_VERSION").exists() {
+        create(&programs, directory)?;
+    }
+    let mut command = unprivileged(&programs.join("postgres"));
+    command
+        .arg("-D")
+        .arg(directory)
+        .arg("-k")
+        .arg(directory)
+        .args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"])
+        .args(["-c", "max_connections=200"])
+        .args(more)
+        .current_dir("/")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let ready = || {
+        let mut ask = Command::new(programs.join("pg_isready"));
+        ask.args(["-q", "-h", "127.0.0.1", "-p", &port.to_string()]);
+        ask.status().is_ok_and(|status| status.success())
+    };
+    let url = format!("postgres://{USER}@127.0.0.1:{port}/postgres");
+    // SIGINT is its fast shutdown: connections are closed, what is committed is kept.
+    Running::start(command, url, Signal::INT, ready)
 }
 
 /// The directory of the newest installed version's programs.

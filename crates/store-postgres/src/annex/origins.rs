@@ -3,9 +3,7 @@
 
 use async_trait::async_trait;
 use tidegate_core::{Ident, Name};
-use tidegate_store::{
-    Origin, OriginBounds, OriginChunk, OriginMemory, OriginStore, Recalled, StoreError,
-};
+use tidegate_store::{Origin, OriginBounds, OriginChunk, OriginMemory, OriginStore, Recalled, StoreError};
 use tokio_postgres::Row;
 
 use super::{AnnexQuery, column};
@@ -65,9 +63,7 @@ impl OriginStore for PostgresRows {
 impl PostgresRows {
     async fn begin_origins(&self, session: &Ident, closed: bool) -> Result<(), StoreError> {
         let query = Query::Annex(AnnexQuery::BeginOrigins);
-        let rows = self
-            .change_rows(query, &[&session.as_str(), &closed])
-            .await?;
+        let rows = self.change_rows(query, &[&session.as_str(), &closed]).await?;
         match column::<i64>(rows.first().ok_or_else(damaged)?, 0)? {
             0 => Err(StoreError::NoSession),
             _ => Ok(()),
@@ -83,7 +79,8 @@ impl PostgresRows {
             let query = Query::Annex(AnnexQuery::OriginMemory);
             let rows = self.ask(query, &[&session.as_str()]).await?;
             let Some(row) = rows.first() else {
-                self.begin_origins(session, OriginMemory::NEVER_BEGUN.closed).await?;
+                self.begin_origins(session, OriginMemory::NEVER_BEGUN.closed)
+                    .await?;
                 continue;
             };
             let (version, before) = read_memory(row)?;
