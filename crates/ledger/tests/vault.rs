@@ -17,7 +17,7 @@ use std::time::Duration;
 use house::at;
 use tidegate_core::{Class, Confined, Ident};
 use tidegate_ledger::EvidencePointer;
-use tidegate_ledger::vault::{Deposit, Evidence, Keep, KeySource, Retention, Vault, VaultError};
+use tidegate_ledger::vault::{Deposit, Evidence, Keep, KeySource, Retention, Vault, VaultError, conformance};
 
 const CANARY: &[u8] = b"canary-4111-1111-1111-1111";
 
@@ -271,4 +271,10 @@ fn what_is_held_is_bounded() {
     ));
     vault.end_session(&Ident::parse("s").unwrap(), at(1)).unwrap();
     vault.put(sized(Class::Secret, 1), at(0)).unwrap();
+}
+
+#[test]
+fn the_file_keeps_the_contract() {
+    let house = house::room();
+    conformance::run_all(|case, keys, _| Vault::open(&house.path().join(case), keys, at(1000)));
 }

@@ -1,6 +1,7 @@
 //! Every statement there is. Each does one thing whole.
 
 use crate::annex::AnnexQuery;
+use crate::vault::VaultQuery;
 
 /// A statement that is prepared on every connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,7 @@ pub(crate) enum Query {
     Claim,
     Probe,
     Annex(AnnexQuery),
+    Vault(VaultQuery),
 }
 
 impl Query {
@@ -49,6 +51,26 @@ impl Query {
         Self::Annex(AnnexQuery::TakeAnswer),
         Self::Annex(AnnexQuery::BeginOrigins),
         Self::Annex(AnnexQuery::KeepOrigins),
+    ];
+
+    /// Those of the vault, which has connections of its own.
+    pub(crate) const VAULT: [Self; 16] = [
+        Self::Vault(VaultQuery::KeyIds),
+        Self::Vault(VaultQuery::KeepCommon),
+        Self::Vault(VaultQuery::Common),
+        Self::Vault(VaultQuery::Put),
+        Self::Vault(VaultQuery::Find),
+        Self::Vault(VaultQuery::Bury),
+        Self::Vault(VaultQuery::BuryMemory),
+        Self::Vault(VaultQuery::Buried),
+        Self::Vault(VaultQuery::StoredBefore),
+        Self::Vault(VaultQuery::Issued),
+        Self::Vault(VaultQuery::Generation),
+        Self::Vault(VaultQuery::MarkResolved),
+        Self::Vault(VaultQuery::Withdraw),
+        Self::Vault(VaultQuery::RewrapCommon),
+        Self::Vault(VaultQuery::UnderOtherKeys),
+        Self::Vault(VaultQuery::Rewrap),
     ];
 
     pub(crate) const fn sql(self) -> &'static str {
@@ -97,6 +119,7 @@ impl Query {
             }
             Self::Probe => "UPDATE store SET probes = probes + 1",
             Self::Annex(query) => query.sql(),
+            Self::Vault(query) => query.sql(),
         }
     }
 }
