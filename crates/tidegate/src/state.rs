@@ -6,7 +6,7 @@ use tidegate_core::Ident;
 use tidegate_engine::Provenance;
 use tidegate_ledger::Ledger;
 use tidegate_store::{
-    Hidden, MemoryStore, OriginStore, Remote, SessionStore, SqliteOptions, SqliteStore, TokenStore,
+    GateStore, Hidden, MemoryStore, OriginStore, Remote, SessionStore, SqliteOptions, SqliteStore, TokenStore,
 };
 use tidegate_store_postgres::PostgresStore;
 use tidegate_store_redis::RedisStore;
@@ -27,10 +27,17 @@ pub(crate) trait State: SessionStore + TokenStore {
     /// Where notes, kinship and the origins of values are kept beside them. Redis keeps none of these: there, notes and
     /// child sessions are refused and every guarded argument is held.
     fn annex(self: Arc<Self>) -> Option<Arc<dyn Annex>>;
+
+    /// Where gates are kept beside them. A server that keeps none has nobody to ask: there, what is held stays denied.
+    fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>>;
 }
 
 impl State for SqliteStore {
     fn annex(self: Arc<Self>) -> Option<Arc<dyn Annex>> {
+        Some(self)
+    }
+
+    fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>> {
         Some(self)
     }
 }
@@ -39,10 +46,18 @@ impl State for PostgresStore {
     fn annex(self: Arc<Self>) -> Option<Arc<dyn Annex>> {
         Some(self)
     }
+
+    fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>> {
+        None
+    }
 }
 
 impl State for RedisStore {
     fn annex(self: Arc<Self>) -> Option<Arc<dyn Annex>> {
+        None
+    }
+
+    fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>> {
         None
     }
 }

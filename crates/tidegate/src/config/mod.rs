@@ -10,6 +10,7 @@ mod console;
 mod context_tests;
 mod detect;
 mod egress;
+mod gates;
 mod integrity;
 mod limits;
 mod mcp;
@@ -30,7 +31,7 @@ mod walk;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tidegate_engine::{Policy, RunRules};
+use tidegate_engine::{GateRules, Policy, RunRules};
 use tidegate_gateway::Limits;
 use tidegate_gateway::telemetry::LogTarget;
 use tidegate_ledger::vault::Retention;
@@ -91,6 +92,8 @@ pub(crate) struct Config {
     pub(crate) citations: Vec<Citation>,
     /// What runs may keep and hand back.
     pub(crate) runs: RunRules,
+    /// How people are asked.
+    pub(crate) gates: GateRules,
     /// Who says who may use which tool, if not the control list.
     pub(crate) openfga: Option<OpenFga>,
     /// The pages for people, if there are to be any.
@@ -161,6 +164,7 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
     let sources = sources::read(&mut root, tools.as_ref());
     let citations = citations::read(&mut root, directory);
     let runs = runs::read(&mut root);
+    let gates = gates::read(&mut root);
     let openfga = openfga::read(&mut root);
     let console = console::read(&mut root, text);
     let egress = egress::read(&mut root, directory);
@@ -181,6 +185,7 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
         sources,
         citations,
         runs,
+        gates,
         openfga,
         console,
         egress,
