@@ -3,7 +3,15 @@
 use crate::steps::cargo;
 
 /// Each benchmark is a program in `bench/src/bin`.
-const BENCHMARKS: &[&str] = &["decisions", "detect", "ledger", "mcp", "shared", "store"];
+const BENCHMARKS: &[&str] = &[
+    "decisions",
+    "detect",
+    "egress",
+    "ledger",
+    "mcp",
+    "shared",
+    "store",
+];
 
 /// Runs one benchmark, or all of them.
 pub(crate) fn run(only: Option<&str>) -> Result<(), String> {

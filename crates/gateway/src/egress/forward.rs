@@ -12,6 +12,7 @@ use hyper::client::conn::http1 as client;
 use hyper::server::conn::http1 as server;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use percent_encoding::percent_decode_str;
 use tidegate_core::Fault;
 use tidegate_engine::Payload;
 use tidegate_engine::egress::{EgressSession, Passage, Scan, Sent, Target};
@@ -246,7 +247,8 @@ fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// What a request carries, as it is looked into: the URL and the headers as one text, the body as JSON where it is.
+/// What a request carries, as it is looked into: the URL and the headers as one text, the body as JSON where it is. What is
+/// spelled with percent signs is looked at once more as it reads.
 fn carried(parts: &axum::http::request::Parts, path: &str, body: &Bytes) -> Sent {
     let mut text = format!("{} {path}\n", parts.method);
     for (name, value) in &parts.headers {
@@ -258,12 +260,20 @@ fn carried(parts: &axum::http::request::Parts, path: &str, body: &Bytes) -> Sent
         text.push_str(&String::from_utf8_lossy(value.as_bytes()));
         text.push('\n');
     }
-    let mut sent = vec![Payload::new(text.into())];
-    if !body.is_empty() {
-        let as_json = serde_json::from_slice::<serde_json::Value>(body).ok();
-        let structured = as_json.filter(|value| value.is_object() || value.is_array());
-        let body = structured.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned().into());
-        sent.push(Payload::new(body));
+    let mut sent: Vec<String> = as_it_reads(path).into_iter().chain([text]).collect();
+    let as_json = serde_json::from_slice::<serde_json::Value>(body).ok();
+    let structured = as_json.filter(|value| value.is_object() || value.is_array());
+    if structured.is_none() && !body.is_empty() {
+        let body = String::from_utf8_lossy(body).into_owned();
+        sent.extend(as_it_reads(&body));
+        sent.push(body);
     }
-    Sent(sent)
+    let texts = sent.into_iter().map(serde_json::Value::String);
+    Sent(texts.chain(structured).map(Payload::new).collect())
+}
+
+/// A text without its percent signs, if it has any.
+fn as_it_reads(text: &str) -> Option<String> {
+    let spaced = text.contains(['%', '+']).then(|| text.replace('+', " "))?;
+    Some(percent_decode_str(&spaced).decode_utf8_lossy().into_owned())
 }

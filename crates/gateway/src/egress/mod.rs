@@ -36,7 +36,7 @@ use answer::Refused;
 use asked::Asked;
 use head::Head;
 use places::Places;
-use wire::{Wire, finish};
+use wire::{Listener, Wire, finish};
 
 /// How much the proxy takes on.
 #[derive(Clone, Debug)]
@@ -129,14 +129,8 @@ impl Proxy {
     }
 
     /// Serves clients that show a session's credential, until `stop` resolves; then every connection is cut.
-    pub async fn serve_tcp(&self, listener: TcpListener, stop: impl Future<Output = ()>) {
-        let accept = async || {
-            let (stream, _) = listener.accept().await?;
-            // Answers are small and complete: waiting to fill a packet only adds delay.
-            let _ = stream.set_nodelay(true);
-            Ok(Wire::Tcp(stream))
-        };
-        self.serve(accept, None, stop).await;
+    pub async fn serve_tcp(&self, listener: TcpListener, stop: impl Future<Output = ()> + Send) {
+        self.serve(Listener::Tcp(listener), None, stop).await;
     }
 
     /// Serves one session's clients, known by the listener they come in at, until `stop` resolves; then every connection is
@@ -145,10 +139,20 @@ impl Proxy {
         &self,
         listener: TcpListener,
         bound: EgressSession,
-        stop: impl Future<Output = ()>,
+        stop: impl Future<Output = ()> + Send,
     ) {
-        let accept = async || Ok(Wire::Tcp(listener.accept().await?.0));
-        self.serve(accept, Some(bound), stop).await;
+        self.serve(Listener::Tcp(listener), Some(bound), stop).await;
+    }
+
+    /// Serves one session's clients, known by the socket they come in at, until `stop` resolves; then every connection is
+    /// cut. Whoever can open the socket is the session: keep it where nobody else can.
+    pub async fn serve_unix(
+        &self,
+        listener: UnixListener,
+        bound: EgressSession,
+        stop: impl Future<Output = ()> + Send,
+    ) {
+        self.serve(Listener::Unix(listener), Some(bound), stop).await;
     }
 
     /// Serves one connection of a session that somebody else accepted.
@@ -160,33 +164,18 @@ impl Proxy {
         }
     }
 
-    /// Serves one session's clients, known by the socket they come in at, until `stop` resolves; then every connection is
-    /// cut. Whoever can open the socket is the session: keep it where nobody else can.
-    pub async fn serve_unix(
-        &self,
-        listener: UnixListener,
-        bound: EgressSession,
-        stop: impl Future<Output = ()>,
-    ) {
-        let accept = async || {
-            let (stream, _) = listener.accept().await?;
-            Ok(Wire::Unix(stream))
-        };
-        self.serve(accept, Some(bound), stop).await;
-    }
-
     async fn serve(
         &self,
-        accept: impl AsyncFn() -> std::io::Result<Wire>,
+        listener: Listener,
         bound: Option<EgressSession>,
-        stop: impl Future<Output = ()>,
+        stop: impl Future<Output = ()> + Send,
     ) {
         let mut connections = JoinSet::new();
         let mut stop = std::pin::pin!(stop);
         loop {
             let accepted = tokio::select! {
                 () = &mut stop => return,
-                accepted = accept() => accepted,
+                accepted = listener.accept() => accepted,
                 Some(_) = connections.join_next() => continue,
             };
             let Ok(wire) = accepted else {

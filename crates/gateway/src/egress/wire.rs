@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 /// The most that is read of what a refused client still sends, so that it gets to read its answer.
 const MOST_DRAINED: usize = 256 * 1024;
@@ -18,6 +18,26 @@ const DRAIN_TIME: Duration = Duration::from_millis(500);
 pub(super) enum Wire {
     Tcp(TcpStream),
     Unix(UnixStream),
+}
+
+/// Where connections come in.
+pub(super) enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Listener {
+    pub(super) async fn accept(&self) -> io::Result<Wire> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept().await?;
+                // Answers are small and complete: waiting to fill a packet only adds delay.
+                let _ = stream.set_nodelay(true);
+                Ok(Wire::Tcp(stream))
+            }
+            Self::Unix(listener) => Ok(Wire::Unix(listener.accept().await?.0)),
+        }
+    }
 }
 
 /// Sends the last of it and closes. A close with unread bytes would reset the connection and take the answer with it, so
