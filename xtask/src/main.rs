@@ -8,6 +8,7 @@ mod fuzz;
 mod mcp_clients;
 mod mcp_conformance;
 mod packages;
+mod sdk;
 mod steps;
 mod tidy;
 
@@ -24,6 +25,8 @@ usage: cargo xtask COMMAND
   fga-model       writes the authorization model for OpenFGA's API from crates/authority/model/tidegate.fga
   mcp-clients     the official MCP clients and servers that some tests need, into target/mcp-test
   mcp-conformance the official MCP conformance suite, directly and through the gateway
+  sdk             the tests of the SDKs, with the frameworks they are for
+  sdk-types       writes the TypeScript package from the gateway's own description
   bench [NAME]    what things cost, beside the machine's own limits in the same run
   eval [model|agentdojo]
                   how well the detectors do on ../shared/eval, or a model beside them, or the whole gateway on replayed
@@ -39,6 +42,8 @@ fn main() -> ExitCode {
         "fga-model" => xtask::model::install(steps::say).and_then(|()| xtask::model::write()),
         "mcp-clients" => mcp_clients::install(),
         "mcp-conformance" => mcp_conformance::run(),
+        "sdk" => sdk::run_alone(),
+        "sdk-types" => sdk::write_types(),
         "ci" => ci::test().and_then(|()| ci::lint()),
         "bench" => bench::run(words.next().as_deref()),
         "eval" => eval::run(words.next().as_deref()),
