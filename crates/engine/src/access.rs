@@ -32,11 +32,13 @@ pub enum Act {
     Reset,
     /// Be given the values behind its stubs and handles, to carry them to a tool.
     Resolve,
+    /// List sessions and read what happened in them.
+    Browse,
 }
 
 impl Act {
     /// Every act.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Open,
         Self::Look,
         Self::Call,
@@ -44,6 +46,7 @@ impl Act {
         Self::SpeakForOperator,
         Self::Reset,
         Self::Resolve,
+        Self::Browse,
     ];
 
     /// What it is called in a record.
@@ -57,6 +60,7 @@ impl Act {
             Self::SpeakForOperator => "speak-for-operator",
             Self::Reset => "reset",
             Self::Resolve => "resolve",
+            Self::Browse => "browse",
         }
     }
 
@@ -71,6 +75,7 @@ impl Act {
             Self::SpeakForOperator => "say what the user typed",
             Self::Reset => "reset sessions",
             Self::Resolve => "resolve stubs and handles",
+            Self::Browse => "list sessions and read their history",
         }
     }
 }
@@ -100,6 +105,11 @@ pub const fn reach(role: Role, act: Act) -> Reach {
             Role::Agent | Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Auditor | Role::Admin,
             Act::Resolve,
         ) => Reach::Nothing,
+        // Who works in sessions knows its own; who watches over them sees all, as names and classes.
+        (Role::Agent | Role::Connector, Act::Browse) => Reach::Nothing,
+        (Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Auditor | Role::Admin, Act::Browse) => {
+            Reach::All
+        }
         (Role::Connector, Act::Open | Act::Look | Act::Call | Act::Bring | Act::SpeakForOperator) => {
             Reach::All
         }
@@ -114,6 +124,15 @@ pub const fn reach(role: Role, act: Act) -> Reach {
             Role::Admin,
             Act::Open | Act::Look | Act::Call | Act::Bring | Act::SpeakForOperator | Act::Reset,
         ) => Reach::All,
+    }
+}
+
+/// Whether a role reads the whole record, the gateway's own chain with it.
+#[must_use]
+pub const fn may_audit(role: Role) -> bool {
+    match role {
+        Role::Auditor | Role::Admin => true,
+        Role::Agent | Role::Connector | Role::HumanOperator | Role::PiiAuthorizedReviewer => false,
     }
 }
 
@@ -147,6 +166,15 @@ mod tests {
             let speaks = matches!(role, Role::Connector | Role::HumanOperator | Role::Admin);
             let expected = if speaks { Reach::All } else { Reach::Nothing };
             assert_eq!(reach(role, Act::SpeakForOperator), expected, "{role}");
+        }
+    }
+
+    #[test]
+    fn only_people_browse() {
+        for role in Role::ALL {
+            let works = matches!(role, Role::Agent | Role::Connector);
+            let expected = if works { Reach::Nothing } else { Reach::All };
+            assert_eq!(reach(role, Act::Browse), expected, "{role}");
         }
     }
 

@@ -5,6 +5,7 @@ mod cli;
 mod commands;
 mod config;
 mod context;
+mod egress;
 mod failure;
 mod model;
 mod source;

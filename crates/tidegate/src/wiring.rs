@@ -10,16 +10,19 @@ use axum::Router;
 use tidegate_authority::OpenFga;
 use tidegate_core::{Ident, Moment};
 use tidegate_engine::{Caller, Engine, OriginKey, Origins, Parts, Provenance, last_policy};
+use tidegate_gateway::egress::Proxy;
 use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Server, router};
 use tidegate_ledger::vault::Retention;
 use tidegate_ledger::{Ledger, OpenError, Options, PublicDigest, Reader};
 use tidegate_store::Mirror;
+use tokio::net::TcpListener;
 
 use crate::authority;
 use crate::config::{self, Config};
 use crate::context;
+use crate::egress;
 use crate::failure::Failure;
 use crate::model;
 use crate::state::{State, claim_record, ledger_name, open_store};
@@ -41,6 +44,7 @@ pub(crate) struct Gateway {
     routes: Router,
     drain: Duration,
     retention: Retention,
+    exit: Option<(Proxy, TcpListener)>,
 }
 
 impl Gateway {
@@ -61,10 +65,19 @@ impl Gateway {
             metrics,
             config.limits.clone(),
         );
+        app = match config.console.clone() {
+            Some(options) => app.with_console(options),
+            None => app.without_console(),
+        };
         if !config.servers.is_empty() {
             app = app.with_mcp(mcp(config, &engine));
         }
         let server = Server::bind(config.listen).await.map_err(Failure::environment)?;
+        let exit = egress::open(config, &engine, server.address()).await?;
+        if let Some((proxy, listener)) = &exit {
+            let address = listener.local_addr().map_err(Failure::environment)?;
+            app = app.with_egress(proxy, address);
+        }
         engine.started(previous).await.map_err(Failure::environment)?;
         engine.tidy_up_ended().await.map_err(Failure::environment)?;
         Ok(Self {
@@ -74,7 +87,14 @@ impl Gateway {
             routes: router(app),
             drain: config.limits.drain,
             retention: config.retention.clone(),
+            exit,
         })
+    }
+
+    /// Where its egress proxy listens, if it has one.
+    pub(crate) fn exit(&self) -> Option<SocketAddr> {
+        let (_, listener) = self.exit.as_ref()?;
+        listener.local_addr().ok()
     }
 
     /// Where it listens.
@@ -90,11 +110,20 @@ impl Gateway {
             routes,
             drain,
             retention,
+            exit,
             ..
         } = self;
         let expiring = tokio::spawn(keep_expiring(Arc::clone(&engine), retention));
         let following = follow_changes(&engine);
+        let leaving = tokio::spawn(async move {
+            if let Some((proxy, listener)) = exit {
+                proxy.serve_tcp(listener, std::future::pending()).await;
+            }
+        });
         let served = server.serve(routes, stop, drain).await;
+        // Every connection is cut with it, before the record says that the gateway stopped.
+        leaving.abort();
+        let _ = leaving.await;
         expiring.abort();
         following.abort();
         served.map_err(Failure::environment)?;

@@ -16,6 +16,7 @@ mod skipped;
 use std::path::Path;
 
 pub use certificates::{Authority, Certified};
+pub use debian::install as debian_package;
 pub use openfga::{OpenFga, VERSION as OPENFGA_VERSION};
 pub use port::free as free_port;
 pub use postgres::Postgres;

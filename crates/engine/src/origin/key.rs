@@ -101,6 +101,13 @@ impl OriginKey {
         Digester(keyed(&own))
     }
 
+    /// A digest of something else than a value, under a key of the same making.
+    pub(crate) fn mac(&self, text: &[u8]) -> Hmac<Sha256> {
+        let mut mac = keyed(&self.0);
+        mac.update(text);
+        mac
+    }
+
     #[cfg(test)]
     pub(super) fn fixed() -> Self {
         Self(Zeroizing::new([7; 32]))

@@ -2,6 +2,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod context;
+pub(crate) mod egress;
 pub(crate) mod events;
 pub(crate) mod operator;
 pub(crate) mod plan;

@@ -17,7 +17,7 @@ use tidegate_detect::exits::Exits;
 use tidegate_detect::{Detector, DetectorConfig};
 use tidegate_engine::{ContextRules, Engine, Model, OriginKey, Origins, Parts, Policy, Provenance, RunRules};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
-use tidegate_gateway::{App, Limits, Server, mcp, new_token, router};
+use tidegate_gateway::{App, ConsoleOptions, Limits, Server, mcp, new_token, router};
 use tidegate_ledger::disk::{Disk, RealDisk};
 use tidegate_ledger::vault::{KeySource, Vault};
 use tidegate_ledger::{Ledger, Options, Reader};
@@ -29,6 +29,7 @@ pub struct Stand {
     pub client: Client,
     pub directory: tempfile::TempDir,
     pub store: Arc<SqliteStore>,
+    pub engine: Arc<Engine>,
     _stop: oneshot::Sender<()>,
 }
 
@@ -40,6 +41,7 @@ pub struct Setting {
     pub model: Option<Model>,
     pub context: ContextRules,
     pub runs: RunRules,
+    pub console: ConsoleOptions,
 }
 
 impl Default for Setting {
@@ -51,6 +53,7 @@ impl Default for Setting {
             model: None,
             context: ContextRules::none(),
             runs: RunRules::STANDARD,
+            console: ConsoleOptions::STANDARD,
         }
     }
 }
@@ -104,7 +107,8 @@ impl Stand {
         });
         let pins = mcp::Pins::in_directory(directory.path());
         let gateway = mcp::Mcp::new(Arc::clone(&engine), servers, pins, options);
-        let app = App::new(engine, store.clone(), metrics, limits.clone()).with_mcp(gateway);
+        let app = App::new(Arc::clone(&engine), store.clone(), metrics, limits.clone()).with_mcp(gateway);
+        let app = app.with_console(setting.console);
         let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = server.address();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -117,6 +121,7 @@ impl Stand {
             client: Client::new(),
             directory,
             store,
+            engine,
             _stop: stop,
         }
     }

@@ -5,9 +5,11 @@
 //! somebody configured would mean protecting less than they think.
 
 mod citations;
+mod console;
 #[cfg(test)]
 mod context_tests;
 mod detect;
+mod egress;
 mod integrity;
 mod limits;
 mod mcp;
@@ -36,7 +38,9 @@ use tidegate_store::{Misplaced, refuse_inside};
 use toml::de::DeTable;
 
 pub(crate) use citations::{Citation, Record};
+pub(crate) use console::PROPOSED;
 pub(crate) use detect::Detect;
+pub(crate) use egress::Egress;
 pub(crate) use model::{Model, Source};
 pub(crate) use openfga::{Login, OpenFga};
 pub(crate) use problem::{Problem, Severity};
@@ -89,6 +93,10 @@ pub(crate) struct Config {
     pub(crate) runs: RunRules,
     /// Who says who may use which tool, if not the control list.
     pub(crate) openfga: Option<OpenFga>,
+    /// The pages for people, if there are to be any.
+    pub(crate) console: Option<tidegate_gateway::ConsoleOptions>,
+    /// Where what runs in a session may connect to.
+    pub(crate) egress: Egress,
 }
 
 /// What flags and variables say; each wins over the file.
@@ -119,7 +127,12 @@ pub(crate) fn check(text: &str, directory: &Path, overrides: &Overrides) -> Chec
         let offset = mistake.span().map_or(text.len(), |span| span.start);
         report.error(offset, mistake.message());
     }
-    let config = read(Section::root(&report, document.get_ref()), directory, overrides);
+    let config = read(
+        Section::root(&report, document.get_ref()),
+        text,
+        directory,
+        overrides,
+    );
     let problems = report.into_problems(mistakes.len());
     let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
     Checked {
@@ -128,7 +141,7 @@ pub(crate) fn check(text: &str, directory: &Path, overrides: &Overrides) -> Chec
     }
 }
 
-fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> Option<Config> {
+fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Overrides) -> Option<Config> {
     let report = root.report();
     let listen = read_listen(&mut root);
     let listen = overrides.listen.or(listen).unwrap_or(DEFAULT_LISTEN);
@@ -149,6 +162,8 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let citations = citations::read(&mut root, directory);
     let runs = runs::read(&mut root);
     let openfga = openfga::read(&mut root);
+    let console = console::read(&mut root, text);
+    let egress = egress::read(&mut root, directory);
     places.refuse_inside(&workspaces, report);
     let tools = tools?;
     Some(Config {
@@ -156,7 +171,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         data_dir: data_dir?,
         store,
         private_data_dir,
-        policy: Policy::new(tools),
+        policy: Policy::new(tools).with_destinations(&egress.destinations),
         detect,
         retention,
         limits,
@@ -167,6 +182,8 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         citations,
         runs,
         openfga,
+        console,
+        egress,
     })
 }
 
