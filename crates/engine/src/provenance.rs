@@ -58,15 +58,13 @@ impl Provenance {
 
     /// A digest by which a value is known again wherever the same vault is, and nowhere else.
     pub(crate) fn vault_digest(&self, content: &[u8]) -> [u8; 32] {
-        self.vault
-            .common_digest(content)
-            .unwrap_or_else(|| self.digest(content).to_bytes())
+        self.vault.common_digest(content)
     }
 
-    /// The key under which gateways that share a vault remember values; nothing when it is one gateway's alone.
+    /// The key under which gateways that share a vault remember values.
     #[must_use]
-    pub fn common_origin_key(&self) -> Option<OriginKey> {
-        self.vault.common_key(b"origins").map(OriginKey::derived)
+    pub fn common_origin_key(&self) -> OriginKey {
+        OriginKey::derived(self.vault.common_key(b"origins"))
     }
 
     /// The vault.

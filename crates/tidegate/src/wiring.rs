@@ -332,9 +332,10 @@ fn engine(
         mirror.map_err(|error| Failure::environment(format_args!("cannot use private_data_dir: {error}")))?;
     let policy = config.policy.clone();
     let (detector, exits) = config.detect.build().map_err(Failure::usage)?;
-    let key = match provenance.common_origin_key() {
-        Some(key) => key,
-        None => OriginKey::in_file(&config.data_dir.join(ORIGIN_KEY_FILE))
+    let key = match &config.store {
+        // What several machines remember, they remember under one key.
+        config::Store::Shared { .. } => provenance.common_origin_key(),
+        config::Store::Embedded => OriginKey::in_file(&config.data_dir.join(ORIGIN_KEY_FILE))
             .map_err(|error| Failure::environment(format_args!("{ORIGIN_KEY_FILE}: {error}")))?,
     };
     let annex = Arc::clone(&store).annex();

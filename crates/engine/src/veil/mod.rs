@@ -77,13 +77,11 @@ impl Veils {
             session: id.clone(),
         };
         let known = held.table().map(|table| table.generation);
-        if known.is_none() || provenance.vault().is_shared() {
-            let (vault, session) = (Arc::clone(provenance.vault()), id.clone());
-            let read = tokio::task::spawn_blocking(move || news(&vault, &session, known)).await;
-            if let Some((generation, issued)) = read.map_err(|_| VeilError::Interrupted)?? {
-                let table = Table::restored(id.clone(), provenance.clone(), generation, issued);
-                *held.table = Some(table);
-            }
+        let (vault, session) = (Arc::clone(provenance.vault()), id.clone());
+        let read = tokio::task::spawn_blocking(move || news(&vault, &session, known)).await;
+        if let Some((generation, issued)) = read.map_err(|_| VeilError::Interrupted)?? {
+            let table = Table::restored(id.clone(), provenance.clone(), generation, issued);
+            *held.table = Some(table);
         }
         Ok(held)
     }
@@ -101,7 +99,7 @@ impl Veils {
     }
 }
 
-/// The tokens of a session, unless they are those of the generation that is known. Other gateways may give out tokens too.
+/// The tokens of a session, unless they are those of the generation that is known. Other processes may give out tokens too.
 fn news(
     vault: &Vault,
     session: &Ident,

@@ -1,7 +1,7 @@
 //! What every place for a vault's rows must do: each "must" of [`VaultRows`](super::VaultRows) is a case here, as a vault shows it.
 //!
 //! A backend gives one function that opens a vault on the rows of a given name: a new name is an empty vault. A case that fails
-//! panics and names itself. The cases with two handles are for rows that several gateways share.
+//! panics and names itself.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -199,7 +199,6 @@ fn rotation_puts_all_under_the_new_key(open: impl Fn(&[&str]) -> Result<Vault, V
 
 fn what_one_gives_out_the_other_resolves(one: &Vault, two: &Vault) {
     let session = ident("s");
-    assert!(one.is_shared() && two.is_shared());
     assert_eq!(one.common_key(b"a"), two.common_key(b"a"));
     assert_ne!(one.common_key(b"a"), one.common_key(b"b"));
     let before = two.generation(&session).unwrap();

@@ -14,9 +14,9 @@ pub trait VaultRows: Send + Sync {
     /// The keys that something lies under.
     fn key_ids(&self) -> Result<Vec<[u8; 8]>, VaultError>;
 
-    /// The secret that all vaults on these rows share: the one that is there, or `fresh` from now on. Nothing when these
-    /// rows are one process's alone. Only what is sealed under the key of this secret must be put away.
-    fn common(&self, fresh: &Sealed) -> Result<Option<Sealed>, VaultError>;
+    /// The secret that all vaults on these rows share: the one that is there, or `fresh` from now on. The key that it is
+    /// under is the one in force.
+    fn common(&self, fresh: &Sealed) -> Result<Sealed, VaultError>;
 
     /// Puts evidence away, together with the tokens of one session that lead to it, all or nothing. It must be durable when
     /// this returns. A token that is there must be refused unless it stands for the same value, which then has the new
@@ -29,8 +29,8 @@ pub trait VaultRows: Send + Sync {
     /// Leaves tombstones and destroys the rest. It must say which pieces were there, each to one caller only.
     fn bury(&self, pointers: &[EvidencePointer], at_ms: i64) -> Result<Vec<EvidencePointer>, VaultError>;
 
-    /// Leaves tombstones for what is held in memory: of one session, wherever it is held, or what this process's
-    /// predecessor held.
+    /// Leaves tombstones for what is held in memory: of one session, wherever it is held, or what processes that are gone
+    /// held.
     fn bury_memory(&self, session: Option<&Ident>, at_ms: i64) -> Result<(), VaultError>;
 
     /// Of these pieces, those that somebody else has destroyed.
@@ -42,7 +42,7 @@ pub trait VaultRows: Send + Sync {
     /// Every token of a session, in the order of names and numbers.
     fn issued(&self, session: &Ident) -> Result<Vec<Issued>, VaultError>;
 
-    /// A number that grows whenever another process may have changed a session's tokens.
+    /// A number that must grow with each change of a session's tokens.
     fn generation(&self, session: &Ident) -> Result<u64, VaultError>;
 
     /// Remembers that tokens were put into a call.

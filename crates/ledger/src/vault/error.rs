@@ -38,9 +38,6 @@ pub enum VaultError {
     /// One piece is larger than [`MAX_EVIDENCE_BYTES`](super::MAX_EVIDENCE_BYTES).
     #[error("the evidence is too large to be kept")]
     TooLarge,
-    /// Another process or handle has it open.
-    #[error("the vault is in use elsewhere")]
-    InUse,
     /// It is destroyed, but another program that reads the file keeps an encrypted copy in its journal.
     #[error(
         "another program keeps the vault's journal in use: a copy of what was destroyed may still be in it"

@@ -6,7 +6,8 @@
 //! untouched.
 //!
 //! The rows are in one SQLite file ([`file`]) or on a server that several gateways share ([`VaultRows`]): putting several pieces
-//! away together, leaving a tombstone and rewrapping keys must each happen whole or not at all. The keys are never there.
+//! away together, leaving a tombstone and rewrapping keys must each happen whole or not at all. The keys are never there. Several
+//! processes may have one vault open, each with what it holds in memory.
 
 mod cipher;
 #[cfg(feature = "conformance")]
@@ -14,6 +15,7 @@ pub mod conformance;
 mod contract;
 mod error;
 mod file;
+mod holders;
 mod issued;
 mod keys;
 mod memory;
@@ -109,7 +111,7 @@ pub struct Vault {
     source: KeySource,
     memory: Mutex<Memory>,
     /// What all vaults on these rows know and the rows do not.
-    common: Option<Zeroizing<[u8; 32]>>,
+    common: Zeroizing<[u8; 32]>,
 }
 
 struct Keys {
@@ -125,6 +127,7 @@ impl Vault {
     /// # Errors
     /// When the keys are unusable, evidence lies under a key that is not there, or the file cannot be used.
     pub fn open(path: &Path, source: KeySource, now: SystemTime) -> Result<Self, VaultError> {
+        let _alone = file::alone(path)?;
         Self::over(Box::new(FileRows::open(path)?), source, now)
     }
 
@@ -145,34 +148,30 @@ impl Vault {
         }
         let secret = Zeroizing::new(key_file::random::<32>()?);
         let fresh = cipher::seal(ring.current(), &COMMON, &*secret)?;
-        let (mut in_force, mut common) = (*ring.current().id(), None);
-        if let Some(sealed) = rows.common(&fresh)? {
-            let opened = Zeroizing::new(cipher::open(&ring, &COMMON, &sealed)?);
-            let secret = opened.as_slice().try_into();
-            common = Some(Zeroizing::new(secret.map_err(|_| VaultError::Unreadable)?));
-            in_force = sealed.key_id;
-        }
+        let sealed = rows.common(&fresh)?;
+        let opened = Zeroizing::new(cipher::open(&ring, &COMMON, &sealed)?);
+        let common = opened.as_slice().try_into().map_err(|_| VaultError::Unreadable)?;
+        let in_force = sealed.key_id;
         rows.bury_memory(None, to_ms(now))?;
         Ok(Self {
             rows,
             keys: RwLock::new(Keys { ring, in_force }),
             source,
             memory: Mutex::default(),
-            common,
+            common: Zeroizing::new(common),
         })
     }
 
-    /// A key that every vault on the same rows derives alike and nobody else can; nothing when the rows are not shared.
+    /// A key that every vault on the same rows derives alike and nobody else can.
     #[must_use]
-    pub fn common_key(&self, purpose: &[u8]) -> Option<[u8; 32]> {
-        let common = self.common.as_ref()?;
-        keyed(common, purpose)
+    pub fn common_key(&self, purpose: &[u8]) -> [u8; 32] {
+        keyed(&self.common, purpose)
     }
 
-    /// A digest that every vault on the same rows makes alike and nobody else can; nothing when the rows are not shared.
+    /// A digest that every vault on the same rows makes alike and nobody else can.
     #[must_use]
-    pub fn common_digest(&self, content: &[u8]) -> Option<[u8; 32]> {
-        keyed(&self.common_key(b"digests")?, content)
+    pub fn common_digest(&self, content: &[u8]) -> [u8; 32] {
+        keyed(&self.common_key(b"digests"), content)
     }
 
     /// Puts evidence away, all or none, and gives a pointer for each piece. It is durable when this returns, except
@@ -217,11 +216,10 @@ impl Vault {
                 self.memory().forget([pointer]);
                 return Ok(Evidence::Destroyed { at: from_ms(at_ms) });
             }
-            Some(Held::Memory) => self.memory().get(pointer).ok_or(match self.common {
-                Some(_) => VaultError::Elsewhere { pointer: *pointer },
-                // It went with another process.
-                None => VaultError::Damaged { pointer: *pointer },
-            })?,
+            Some(Held::Memory) => {
+                let held = self.memory().get(pointer);
+                held.ok_or(VaultError::Elsewhere { pointer: *pointer })?
+            }
             Some(Held::Disk(sealed)) => cipher::open(&self.keys().ring, pointer, &sealed)?,
         };
         Ok(Evidence::Present(Confined::new(pointer.class(), content)))
@@ -306,7 +304,7 @@ impl Vault {
     /// Forgets what was destroyed by other processes on the same rows.
     fn forget_buried(&self) -> Result<(), VaultError> {
         let held = self.memory().pointers();
-        if self.common.is_some() && !held.is_empty() {
+        if !held.is_empty() {
             let buried = self.rows.buried_elsewhere(&held)?;
             self.memory().forget(&buried);
         }
@@ -361,10 +359,15 @@ impl Keys {
     }
 }
 
-fn keyed(key: &[u8; 32], content: &[u8]) -> Option<[u8; 32]> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
+/// A key is filled up with zeros to the hash's block, as HMAC has it.
+fn keyed(key: &[u8; 32], content: &[u8]) -> [u8; 32] {
+    let mut block = Zeroizing::new([0; 64]);
+    for (to, from) in block.iter_mut().zip(key) {
+        *to = *from;
+    }
+    let mut mac = Hmac::<Sha256>::new((&*block).into());
     mac.update(content);
-    Some(mac.finalize().into_bytes().into())
+    mac.finalize().into_bytes().into()
 }
 
 fn unknown_key(id: Option<&[u8; 8]>) -> VaultError {

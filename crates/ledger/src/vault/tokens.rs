@@ -57,12 +57,6 @@ impl Vault {
         self.rows.issued(session)
     }
 
-    /// Whether other processes may give out tokens of the same sessions.
-    #[must_use]
-    pub const fn is_shared(&self) -> bool {
-        self.common.is_some()
-    }
-
     /// A number that is another one whenever another process may have changed a session's tokens. Read it before the tokens.
     ///
     /// # Errors

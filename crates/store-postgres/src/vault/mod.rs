@@ -97,7 +97,7 @@ impl VaultRows for PostgresVault {
         rows.iter().map(|row| read::bytes(row, 0)).collect()
     }
 
-    fn common(&self, fresh: &Sealed) -> Result<Option<Sealed>, VaultError> {
+    fn common(&self, fresh: &Sealed) -> Result<Sealed, VaultError> {
         let (key_id, wrapped, content) = (fresh.key_id, fresh.wrapped.clone(), fresh.content.clone());
         let rows = self.ask(async move |lanes| {
             let values: Values<'_> = &[&key_id.as_slice(), &wrapped, &content];
@@ -106,7 +106,7 @@ impl VaultRows for PostgresVault {
                 .await?;
             lanes.rows(Query::Vault(VaultQuery::Common), &[]).await
         })?;
-        rows.first().map(read::sealed).transpose()
+        read::sealed(rows.first().ok_or(VaultError::Unreadable)?)
     }
 
     fn put(&self, key_id: &[u8; 8], rows: &[Row], tokens: Option<NewTokens<'_>>) -> Result<(), VaultError> {
