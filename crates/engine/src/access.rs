@@ -32,6 +32,8 @@ pub enum Act {
     Reset,
     /// Be given the values behind its stubs and handles, to carry them to a tool.
     Resolve,
+    /// List sessions and read what happened in them.
+    Browse,
     /// See what waits for a person.
     Review,
     /// Approve or deny what waits.
@@ -44,7 +46,7 @@ pub enum Act {
 
 impl Act {
     /// Every act.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Open,
         Self::Look,
         Self::Call,
@@ -52,6 +54,7 @@ impl Act {
         Self::SpeakForOperator,
         Self::Reset,
         Self::Resolve,
+        Self::Browse,
         Self::Review,
         Self::Decide,
         Self::Reveal,
@@ -69,6 +72,7 @@ impl Act {
             Self::SpeakForOperator => "speak-for-operator",
             Self::Reset => "reset",
             Self::Resolve => "resolve",
+            Self::Browse => "browse",
             Self::Review => "review",
             Self::Decide => "decide",
             Self::Reveal => "reveal",
@@ -87,6 +91,7 @@ impl Act {
             Self::SpeakForOperator => "say what the user typed",
             Self::Reset => "reset sessions",
             Self::Resolve => "resolve stubs and handles",
+            Self::Browse => "list sessions and read their history",
             Self::Review => "see gates",
             Self::Decide => "decide about gates",
             Self::Reveal => "be shown raw what a gate is about",
@@ -120,6 +125,11 @@ pub const fn reach(role: Role, act: Act) -> Reach {
             Role::Agent | Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Auditor | Role::Admin,
             Act::Resolve,
         ) => Reach::Nothing,
+        // Who works in sessions knows its own; who watches over them sees all, as names and classes.
+        (Role::Agent | Role::Connector, Act::Browse) => Reach::Nothing,
+        (Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Auditor | Role::Admin, Act::Browse) => {
+            Reach::All
+        }
         (Role::Connector, Act::Open | Act::Look | Act::Call | Act::Bring | Act::SpeakForOperator) => {
             Reach::All
         }
@@ -144,6 +154,15 @@ pub const fn reach(role: Role, act: Act) -> Reach {
             Role::Admin,
             Act::Open | Act::Look | Act::Call | Act::Bring | Act::SpeakForOperator | Act::Reset,
         ) => Reach::All,
+    }
+}
+
+/// Whether a role reads the whole record, the gateway's own chain with it.
+#[must_use]
+pub const fn may_audit(role: Role) -> bool {
+    match role {
+        Role::Auditor | Role::Admin => true,
+        Role::Agent | Role::Connector | Role::HumanOperator | Role::PiiAuthorizedReviewer => false,
     }
 }
 
@@ -200,6 +219,15 @@ mod tests {
             let speaks = matches!(role, Role::Connector | Role::HumanOperator | Role::Admin);
             let expected = if speaks { Reach::All } else { Reach::Nothing };
             assert_eq!(reach(role, Act::SpeakForOperator), expected, "{role}");
+        }
+    }
+
+    #[test]
+    fn only_people_browse() {
+        for role in Role::ALL {
+            let works = matches!(role, Role::Agent | Role::Connector);
+            let expected = if works { Reach::Nothing } else { Reach::All };
+            assert_eq!(reach(role, Act::Browse), expected, "{role}");
         }
     }
 

@@ -19,7 +19,7 @@ use tidegate_engine::{
     ContextRules, Engine, GateRules, Model, OriginKey, Origins, Parts, Policy, Provenance, RunRules,
 };
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
-use tidegate_gateway::{App, Limits, Server, mcp, new_token, router};
+use tidegate_gateway::{App, ConsoleOptions, Limits, Server, mcp, new_token, router};
 use tidegate_ledger::disk::{Disk, RealDisk};
 use tidegate_ledger::vault::{KeySource, Vault};
 use tidegate_ledger::{Ledger, Options, Reader};
@@ -43,6 +43,7 @@ pub struct Setting {
     pub model: Option<Model>,
     pub context: ContextRules,
     pub runs: RunRules,
+    pub console: ConsoleOptions,
     pub gates: GateRules,
 }
 
@@ -55,6 +56,7 @@ impl Default for Setting {
             model: None,
             context: ContextRules::none(),
             runs: RunRules::STANDARD,
+            console: ConsoleOptions::STANDARD,
             gates: GateRules::STANDARD,
         }
     }
@@ -111,6 +113,7 @@ impl Stand {
         let pins = mcp::Pins::in_directory(directory.path());
         let gateway = mcp::Mcp::new(Arc::clone(&engine), servers, pins, options);
         let app = App::new(Arc::clone(&engine), store.clone(), metrics, limits.clone()).with_mcp(gateway);
+        let app = app.with_console(setting.console);
         let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = server.address();
         let (stop, stopped) = oneshot::channel::<()>();
