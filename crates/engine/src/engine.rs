@@ -18,6 +18,7 @@ use crate::inspect::Inspector;
 use crate::model::Model;
 use crate::origin::Origins;
 use crate::provenance::word;
+use crate::publish::CommonRecord;
 use crate::runs::Runs;
 use crate::veil::Veils;
 use crate::watch::Watchers;
@@ -56,6 +57,7 @@ pub struct Engine {
     pub(crate) discovered: Discovered,
     pub(crate) rules: ContextRules,
     pub(crate) runs: Option<Runs>,
+    pub(crate) common: Option<CommonRecord>,
     pub(crate) veils: Veils,
 }
 
@@ -89,6 +91,7 @@ impl Engine {
             watchers: Watchers::new(),
             rules: ContextRules::none(),
             runs: None,
+            common: None,
             veils: Veils::new(),
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tidegate_core::Ident;
 use tidegate_engine::Provenance;
-use tidegate_ledger::Ledger;
+use tidegate_ledger::{CommonIndex, Ledger};
 use tidegate_store::{
     Hidden, MemoryStore, OriginStore, Remote, SessionStore, SqliteOptions, SqliteStore, TokenStore,
 };
@@ -27,6 +27,11 @@ pub(crate) trait State: SessionStore + TokenStore {
     /// Where notes, kinship and the origins of values are kept beside them. Redis keeps none of these: there, notes and
     /// child sessions are refused and every guarded argument is held.
     fn annex(self: Arc<Self>) -> Option<Arc<dyn Annex>>;
+
+    /// Where gateways on the same state publish their records for auditors.
+    fn common_index(&self) -> Option<Arc<dyn CommonIndex>> {
+        None
+    }
 }
 
 impl State for SqliteStore {
@@ -38,6 +43,10 @@ impl State for SqliteStore {
 impl State for PostgresStore {
     fn annex(self: Arc<Self>) -> Option<Arc<dyn Annex>> {
         Some(self)
+    }
+
+    fn common_index(&self) -> Option<Arc<dyn CommonIndex>> {
+        Some(self.rows())
     }
 }
 

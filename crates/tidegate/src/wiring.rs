@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use axum::Router;
 use tidegate_authority::OpenFga;
 use tidegate_core::{Ident, Moment};
-use tidegate_engine::{Caller, Engine, OriginKey, Origins, Parts, Provenance, last_policy};
+use tidegate_engine::{Caller, CommonRecord, Engine, OriginKey, Origins, Parts, Provenance, last_policy};
 use tidegate_gateway::egress::Proxy;
 use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
@@ -115,6 +115,7 @@ impl Gateway {
         } = self;
         let expiring = tokio::spawn(keep_expiring(Arc::clone(&engine), retention));
         let following = follow_changes(&engine);
+        let publishing = keep_publishing(&engine);
         let leaving = tokio::spawn(async move {
             if let Some((proxy, listener)) = exit {
                 proxy.serve_tcp(listener, std::future::pending()).await;
@@ -126,6 +127,7 @@ impl Gateway {
         let _ = leaving.await;
         expiring.abort();
         following.abort();
+        publishing.abort();
         served.map_err(Failure::environment)?;
         engine
             .stopped("asked to stop")
@@ -161,8 +163,10 @@ impl LocalGateway {
     pub(crate) async fn serve(self, caller: Caller, session: Option<Ident>) -> Result<(), Failure> {
         let Self { engine, mcp } = self;
         let following = follow_changes(&engine);
+        let publishing = keep_publishing(&engine);
         let served = mcp.serve_stdio(caller, session).await;
         following.abort();
+        publishing.abort();
         engine
             .stopped("the client left")
             .await
@@ -216,6 +220,12 @@ async fn keep_expiring(engine: Arc<Engine>, retention: Retention) {
 fn follow_changes(engine: &Arc<Engine>) -> tokio::task::JoinHandle<()> {
     let engine = Arc::clone(engine);
     tokio::spawn(async move { engine.follow_changes().await })
+}
+
+/// Shows auditors of other gateways what is recorded here.
+fn keep_publishing(engine: &Arc<Engine>) -> tokio::task::JoinHandle<()> {
+    let engine = Arc::clone(engine);
+    tokio::spawn(async move { engine.keep_publishing().await })
 }
 
 /// The engine on a record that no gateway is using, for a command that changes something on the record.
@@ -319,6 +329,10 @@ fn engine(
             .map_err(|error| Failure::environment(format_args!("{ORIGIN_KEY_FILE}: {error}")))?,
     };
     let annex = Arc::clone(&store).annex();
+    let common = match store.common_index() {
+        Some(index) => Some(CommonRecord::new(index, ledger_name(provenance.ledger())?)),
+        None => None,
+    };
     let engine = Engine::new(Parts {
         store,
         policy,
@@ -328,7 +342,10 @@ fn engine(
         exits,
         observer,
     });
-    let engine = engine.with_context(context::rules(config)?);
+    let mut engine = engine.with_context(context::rules(config)?);
+    if let Some(common) = common {
+        engine = engine.with_common_record(common);
+    }
     Ok(match annex {
         Some(annex) => engine
             .with_origins(Origins::new(annex.clone(), key, Origins::BOUNDS))
