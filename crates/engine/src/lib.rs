@@ -27,6 +27,7 @@ mod payload;
 mod plan;
 mod policy;
 mod provenance;
+mod publish;
 mod record;
 mod runs;
 mod sessions;
@@ -57,6 +58,7 @@ pub use output::{Checked, OutputVerdict};
 pub use payload::Payload;
 pub use policy::{Policy, PolicyVersion};
 pub use provenance::{Provenance, RecordError};
+pub use publish::CommonRecord;
 pub use record::{DecisionRecord, Observer};
 pub use runs::{
     Answer, AnswerSchema, BadSchema, ChildError, ChildRequest, Field, Memory, Note, NoteError, Noted,
