@@ -165,6 +165,17 @@ impl Exit {
         found
     }
 
+    /// Waits until the record says so often that a rule refused a connection.
+    pub async fn until_refused(&self, rule: &str, times: usize) {
+        let noted = async {
+            while self.refusals(rule).await < times {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, noted).await.expect(rule);
+        assert_eq!(self.refusals(rule).await, times);
+    }
+
     /// How often the record says that a rule refused a connection.
     pub async fn refusals(&self, rule: &str) -> usize {
         let recorded = self.recorded().await;
