@@ -2,12 +2,14 @@
 
 mod bench;
 mod ci;
+mod console;
 mod deploy;
 mod eval;
 mod fuzz;
 mod mcp_clients;
 mod mcp_conformance;
 mod packages;
+mod sdk;
 mod steps;
 mod tidy;
 
@@ -24,6 +26,9 @@ usage: cargo xtask COMMAND
   fga-model       writes the authorization model for OpenFGA's API from crates/authority/model/tidegate.fga
   mcp-clients     the official MCP clients and servers that some tests need, into target/mcp-test
   mcp-conformance the official MCP conformance suite, directly and through the gateway
+  screenshots     the console in a browser, as pictures in docs/images
+  sdk             the tests of the SDKs, with the frameworks they are for
+  sdk-types       writes the TypeScript package from the gateway's own description
   bench [NAME]    what things cost, beside the machine's own limits in the same run
   eval [model|agentdojo]
                   how well the detectors do on ../shared/eval, or a model beside them, or the whole gateway on replayed
@@ -38,7 +43,10 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(),
         "fga-model" => xtask::model::install(steps::say).and_then(|()| xtask::model::write()),
         "mcp-clients" => mcp_clients::install(),
+        "screenshots" => console::screenshots(),
         "mcp-conformance" => mcp_conformance::run(),
+        "sdk" => sdk::run_alone(),
+        "sdk-types" => sdk::write_types(),
         "ci" => ci::test().and_then(|()| ci::lint()),
         "bench" => bench::run(words.next().as_deref()),
         "eval" => eval::run(words.next().as_deref()),

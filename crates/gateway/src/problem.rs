@@ -1,6 +1,7 @@
 //! Errors on the wire: application/problem+json (RFC 9457). Details say what happened and what to do; they never
 //! repeat what was sent.
 
+mod gates;
 mod runs;
 
 use axum::http::{HeaderValue, StatusCode, header};
@@ -65,6 +66,11 @@ impl Problem {
     /// Its status.
     pub(crate) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// Its status, and what happened here, for a page that says it to a person.
+    pub(crate) fn told(&self) -> (StatusCode, &'static str, &str) {
+        (self.status(), self.title, &self.detail)
     }
 
     pub(crate) fn with_errors(mut self, errors: Vec<String>) -> Self {
@@ -220,6 +226,12 @@ impl From<AccessError> for Problem {
                 "authority-unreachable",
                 "Authority unreachable",
                 format!("{detail}; nothing passes until it answers"),
+            ),
+            AccessError::GatesFull => Self::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too-many-gates",
+                "Too much waits already",
+                detail,
             ),
             AccessError::Interrupted(_) => Self::internal(),
             AccessError::Unresolved(_) => Self::new(

@@ -11,6 +11,7 @@ mod model;
 mod source;
 mod state;
 mod terminal;
+mod vault;
 mod wiring;
 
 use std::process::ExitCode;
