@@ -10,7 +10,7 @@
 mod egress_stand;
 mod stand;
 
-use egress_stand::{Exit, Origin, PATIENCE, answer, basic, problem, roots_of, tls};
+use egress_stand::{Exit, LARGE, Origin, PATIENCE, answer, basic, problem, roots_of, tls};
 use tidegate_core::{Class, Ident};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -44,6 +44,15 @@ async fn a_request_in_the_clear_goes_where_it_may_and_says_nothing_of_the_proxy(
         exit.recorded().await,
         [("allow".to_owned(), "within-ceiling".to_owned())]
     );
+}
+
+#[tokio::test]
+async fn a_large_answer_comes_whole() {
+    let exit = Exit::start().await;
+    let host = format!("public.test:{}", exit.plain.address.port());
+    let got = exit.request(&format!("GET http://{host}/large"), &host, "").await;
+    let (head, body) = got.split_once("\r\n\r\n").unwrap();
+    assert_eq!(body.len(), LARGE, "{head}");
 }
 
 #[tokio::test]

@@ -29,6 +29,9 @@ use crate::stand::{Holder, Stand};
 /// How long a test waits for something that happens anyway.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long a large answer is.
+pub const LARGE: usize = 3_000_000;
+
 /// A proxy, a session, and what stands around them.
 pub struct Exit {
     pub stand: Stand,
@@ -381,6 +384,11 @@ async fn converse(mut stream: impl AsyncRead + AsyncWrite + Unpin, seen: &Mutex<
             continue;
         } else if text.contains("/redirect") {
             "HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n".to_owned()
+        } else if text.contains("/large") {
+            format!(
+                "HTTP/1.1 200 OK\r\nContent-Length: {LARGE}\r\n\r\n{}",
+                "x".repeat(LARGE)
+            )
         } else {
             "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\nhello".to_owned()
         };
