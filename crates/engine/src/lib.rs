@@ -15,6 +15,7 @@ mod discovered;
 mod engine;
 mod error;
 mod evidence;
+mod gates;
 mod inspect;
 mod lifecycle;
 mod model;
@@ -43,6 +44,9 @@ pub use browse::{SessionPage, Tally, Tools, Trail};
 pub use deliver::Delivered;
 pub use engine::{Engine, Parts};
 pub use error::{AccessError, DeliverError, OpenSessionError, PlanError, ResetError};
+pub use gates::{
+    Carrier, GateError, GateFeed, GateNews, GatePage, GateRules, GateView, GateWanted, Revealed, Wish,
+};
 pub use inspect::Interrupted;
 pub use lifecycle::last_policy;
 pub use model::{Classifier, Model, NoOpinion, OnFailure};

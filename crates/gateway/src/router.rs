@@ -128,12 +128,20 @@ fn documented_routes() -> OpenApiRouter<App> {
         .routes(routes!(api::veil::resolve))
         .routes(routes!(api::sessions::add_dataset))
         .routes(routes!(api::sessions::reset))
+        .routes(routes!(api::gates::list))
+        .routes(routes!(api::gates::show))
+        .routes(routes!(api::gates::decide))
+        .routes(routes!(api::gates::reveal))
+        .routes(routes!(api::gates::ask, api::gates::of_session))
+        .routes(routes!(api::gates::await_one))
         .routes(routes!(api::provenance::records))
         .routes(routes!(api::provenance::proof))
         .routes(routes!(health::live))
         .routes(routes!(health::ready))
         .routes(routes!(health::metrics));
-    let streams = OpenApiRouter::new().routes(routes!(api::events::stream));
+    let streams = OpenApiRouter::new()
+        .routes(routes!(api::events::stream))
+        .routes(routes!(api::gate_events::stream));
     bounded.merge(streams)
 }
 

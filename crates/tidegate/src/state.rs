@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tidegate_core::Ident;
 use tidegate_engine::Provenance;
-use tidegate_store::{Hidden, Rows, SessionStore, Shared, SqliteOptions, SqliteStore, TokenStore};
+use tidegate_store::{GateStore, Hidden, Rows, SessionStore, Shared, SqliteOptions, SqliteStore, TokenStore};
 
 use crate::config::{Config, Store, StoreKind};
 use crate::failure::Failure;
@@ -17,16 +17,27 @@ pub(crate) trait State: SessionStore + TokenStore {
     /// Where notes, kinship and the origins of values are kept beside them. A server keeps none of these: there,
     /// notes and child sessions are refused and every guarded argument is held.
     fn annex(self: Arc<Self>) -> Option<Arc<SqliteStore>>;
+
+    /// Where gates are kept beside them. A server that keeps none has nobody to ask: there, what is held stays denied.
+    fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>>;
 }
 
 impl State for SqliteStore {
     fn annex(self: Arc<Self>) -> Option<Arc<SqliteStore>> {
         Some(self)
     }
+
+    fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>> {
+        Some(self)
+    }
 }
 
 impl<R: Rows + TokenStore> State for Shared<R> {
     fn annex(self: Arc<Self>) -> Option<Arc<SqliteStore>> {
+        None
+    }
+
+    fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>> {
         None
     }
 }

@@ -31,6 +31,9 @@ const ORIGIN_KEY_FILE: &str = "origin.key";
 /// How often evidence is looked through for what has outlived its retention.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(3_600);
 
+/// How often gates are looked through for what has run out of time.
+const CLOSING_INTERVAL: Duration = Duration::from_secs(1);
+
 /// A gateway that has its address and its state, and is about to serve.
 pub(crate) struct Gateway {
     /// Where tokens are kept.
@@ -70,6 +73,7 @@ impl Gateway {
         let server = Server::bind(config.listen).await.map_err(Failure::environment)?;
         engine.started(previous).await.map_err(Failure::environment)?;
         engine.tidy_up_ended().await.map_err(Failure::environment)?;
+        engine.end_left_gates().await.map_err(Failure::environment)?;
         Ok(Self {
             store,
             engine,
@@ -96,9 +100,11 @@ impl Gateway {
             ..
         } = self;
         let expiring = tokio::spawn(keep_expiring(Arc::clone(&engine), retention));
+        let closing = tokio::spawn(keep_closing(Arc::clone(&engine)));
         let following = follow_changes(&engine);
         let served = server.serve(routes, stop, drain).await;
         expiring.abort();
+        closing.abort();
         following.abort();
         served.map_err(Failure::environment)?;
         engine
@@ -127,6 +133,7 @@ impl LocalGateway {
         let engine = with_model(engine(config, store, provenance, telemetry)?, config)?;
         let engine = Arc::new(with_authority(engine, config)?);
         engine.started(previous).await.map_err(Failure::environment)?;
+        engine.end_left_gates().await.map_err(Failure::environment)?;
         let mcp = mcp(config, &engine);
         Ok(Self { engine, mcp })
     }
@@ -134,8 +141,10 @@ impl LocalGateway {
     /// Serves until the client leaves.
     pub(crate) async fn serve(self, caller: Caller, session: Option<Ident>) -> Result<(), Failure> {
         let Self { engine, mcp } = self;
+        let closing = tokio::spawn(keep_closing(Arc::clone(&engine)));
         let following = follow_changes(&engine);
         let served = mcp.serve_stdio(caller, session).await;
+        closing.abort();
         following.abort();
         engine
             .stopped("the client left")
@@ -182,6 +191,17 @@ async fn keep_expiring(engine: Arc<Engine>, retention: Retention) {
             note(format_args!(
                 "evidence past its retention could not be destroyed: {error}"
             ));
+        }
+    }
+}
+
+/// Writes down which gates have run out of time. They are denied from that moment on, whether or not it is written down.
+async fn keep_closing(engine: Arc<Engine>) {
+    let mut ticks = tokio::time::interval(CLOSING_INTERVAL);
+    loop {
+        ticks.tick().await;
+        if let Err(error) = engine.expire_gates().await {
+            note(format_args!("gates past their time could not be closed: {error}"));
         }
     }
 }
@@ -290,6 +310,7 @@ fn engine(
     let key = OriginKey::in_file(&config.data_dir.join(ORIGIN_KEY_FILE))
         .map_err(|error| Failure::environment(format_args!("{ORIGIN_KEY_FILE}: {error}")))?;
     let annex = Arc::clone(&store).annex();
+    let gates = Arc::clone(&store).gates();
     let engine = Engine::new(Parts {
         store,
         policy,
@@ -300,6 +321,12 @@ fn engine(
         observer,
     });
     let engine = engine.with_context(context::rules(config)?);
+    let engine = match gates {
+        Some(gates) => engine
+            .with_gates(gates, &key, config.gates.clone())
+            .map_err(Failure::environment)?,
+        None => engine,
+    };
     Ok(match annex {
         Some(annex) => engine
             .with_origins(Origins::new(annex.clone(), key, Origins::BOUNDS))

@@ -95,8 +95,17 @@ impl OriginKey {
         Digester(keyed(&own))
     }
 
+    /// Another key, for another use of the same secret.
+    pub(crate) fn derived(&self, purpose: &[u8]) -> Zeroizing<[u8; 32]> {
+        let mut mac = keyed(&self.0);
+        // A session's name cannot begin like this, so its key is never the same.
+        mac.update(b"/");
+        mac.update(purpose);
+        Zeroizing::new(mac.finalize().into_bytes().into())
+    }
+
     #[cfg(test)]
-    pub(super) fn fixed() -> Self {
+    pub(crate) fn fixed() -> Self {
         Self(Zeroizing::new([7; 32]))
     }
 }

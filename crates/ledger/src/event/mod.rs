@@ -16,8 +16,8 @@ pub use access::{
     ContextAssembly, InjectionDetectionHit, OutputDelivery, PiiEgressBlock, ToolArgumentConstruction,
 };
 pub use control::{
-    DatasetAdded, Decision, EvidenceDestroyed, ExitUsed, GateDecided, GateOpened, GatewayStarted,
-    GatewayStopped, PolicyChanged, Reset, Rise, SessionOpened, TokenUsedByAdmin,
+    DatasetAdded, Decision, EvidenceDestroyed, ExitUsed, GateDecided, GateOpened, GateRevealed, GateSpent,
+    GatewayStarted, GatewayStopped, PolicyChanged, Reset, Rise, SessionOpened, TokenUsedByAdmin,
 };
 pub use parts::{
     CitationOutcome, DestructionCause, Disposition, EvidencePointer, FieldNames, GateOutcome, MemoryAct,
@@ -70,6 +70,8 @@ events! {
     Reset => "reset": "An administrator lowered a session's label.",
     GateOpened => "gate_opened": "A call waits for a person.",
     GateDecided => "gate_decided": "A person answered, or nobody did in time.",
+    GateSpent => "gate_spent": "An approval was used up.",
+    GateRevealed => "gate_revealed": "A reviewer was shown raw what a gate is about.",
     PolicyChanged => "policy_changed": "Another policy took effect.",
     TokenUsedByAdmin => "token_used_by_admin": "An administrator's token was used.",
     EvidenceDestroyed => "evidence_destroyed": "Evidence was destroyed.",
@@ -102,10 +104,12 @@ impl Event {
             Self::SessionEnded(event) => Some(event.label),
             Self::ChildOpened(event) => Some(event.label),
             Self::ChildReturned(event) => Some(event.data_class),
+            Self::GateRevealed(event) => Some(event.data_class),
             Self::InjectionDetectionHit(_)
             | Self::SessionOpened(_)
             | Self::GateOpened(_)
             | Self::GateDecided(_)
+            | Self::GateSpent(_)
             | Self::PolicyChanged(_)
             | Self::TokenUsedByAdmin(_)
             | Self::ExitUsed(_)
@@ -123,6 +127,7 @@ impl Event {
             Self::ToolArgumentConstruction(event) => Some(&event.tool_id),
             Self::Decision(event) => Some(&event.tool),
             Self::GateOpened(event) => event.tool.as_ref(),
+            Self::GateSpent(event) => event.tool.as_ref(),
             Self::ExitUsed(event) => Some(&event.tool),
             Self::ContextAssembly(_)
             | Self::InjectionDetectionHit(_)
@@ -133,6 +138,7 @@ impl Event {
             | Self::DatasetAdded(_)
             | Self::Reset(_)
             | Self::GateDecided(_)
+            | Self::GateRevealed(_)
             | Self::PolicyChanged(_)
             | Self::TokenUsedByAdmin(_)
             | Self::EvidenceDestroyed(_)

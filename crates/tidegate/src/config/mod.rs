@@ -9,6 +9,7 @@ mod console;
 #[cfg(test)]
 mod context_tests;
 mod detect;
+mod gates;
 mod integrity;
 mod limits;
 mod mcp;
@@ -29,7 +30,7 @@ mod walk;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tidegate_engine::{Policy, RunRules};
+use tidegate_engine::{GateRules, Policy, RunRules};
 use tidegate_gateway::Limits;
 use tidegate_gateway::telemetry::LogTarget;
 use tidegate_ledger::vault::Retention;
@@ -89,6 +90,8 @@ pub(crate) struct Config {
     pub(crate) citations: Vec<Citation>,
     /// What runs may keep and hand back.
     pub(crate) runs: RunRules,
+    /// How people are asked.
+    pub(crate) gates: GateRules,
     /// Who says who may use which tool, if not the control list.
     pub(crate) openfga: Option<OpenFga>,
     /// The pages for people, if there are to be any.
@@ -157,6 +160,7 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
     let sources = sources::read(&mut root, tools.as_ref());
     let citations = citations::read(&mut root, directory);
     let runs = runs::read(&mut root);
+    let gates = gates::read(&mut root);
     let openfga = openfga::read(&mut root);
     let console = console::read(&mut root, text);
     places.refuse_inside(&workspaces, report);
@@ -176,6 +180,7 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
         sources,
         citations,
         runs,
+        gates,
         openfga,
         console,
     })
