@@ -1,6 +1,6 @@
 //! Why a call did not pass, in words an agent can act on. Built from names and classes alone, never from data.
 
-use crate::{Attempt, Class, Doubt, DoubtCause, Grant, Kinds, Name, Tool, Veiled};
+use crate::{Attempt, Class, Doubt, DoubtCause, Fault, Grant, Kinds, Name, Tool, Veiled};
 
 /// The rule that stopped a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,10 +35,12 @@ pub enum Rule {
     StubAboveCeiling,
     /// A stub or handle was never given to this session, or leads nowhere any more.
     UnknownStub,
+    /// Something is wrong with the connection itself.
+    Connection(Fault),
 }
 
 impl Rule {
-    /// Every rule.
+    /// Every rule but the faults of connections, which [`Fault::ALL`] lists.
     pub const ALL: [Self; 15] = [
         Self::UnknownTool,
         Self::ToolBlocked,
@@ -76,6 +78,7 @@ impl Rule {
             Self::StubOutsideSink => "stub-outside-sink",
             Self::StubAboveCeiling => "stub-above-ceiling",
             Self::UnknownStub => "unknown-stub",
+            Self::Connection(fault) => fault.as_str(),
         }
     }
 }
@@ -155,9 +158,19 @@ impl Refusal {
     /// A refusal of a tool that nobody knows.
     #[must_use]
     pub fn unknown_tool(name: Name) -> Self {
-        let tool = Tool::undeclared(name);
+        Self::outside(Rule::UnknownTool, Tool::undeclared(name))
+    }
+
+    /// A refusal of a connection that belongs to no session.
+    #[must_use]
+    pub fn connection(fault: Fault, tool: Tool) -> Self {
+        Self::outside(Rule::Connection(fault), tool)
+    }
+
+    /// A refusal that no session has a part in.
+    fn outside(rule: Rule, tool: Tool) -> Self {
         Self {
-            rule: Rule::UnknownTool,
+            rule,
             ceiling: tool.ceiling,
             tool: tool.name,
             label: Class::Public,
@@ -233,6 +246,7 @@ impl Refusal {
                 "tool \"{tool}\" blocked: its arguments hold a stub or a handle that this session was never given, or \
                  whose value is gone"
             ),
+            Rule::Connection(fault) => format!("tool \"{tool}\" blocked: {}", fault.reason()),
         }
     }
 
@@ -298,6 +312,7 @@ impl Refusal {
                 "use the stubs and handles of this session as they were written, or call the tool that gave it again; \
                  where the text itself is meant, write {literal:NAME_1} for {NAME_1}"
             }
+            Rule::Connection(fault) => fault.remedy(),
         }
     }
 
@@ -320,6 +335,7 @@ impl Refusal {
             | Rule::LabelAboveCeiling
             | Rule::SessionEnded
             | Rule::NotPermitted => false,
+            Rule::Connection(fault) => fault.retryable(),
         }
     }
 }

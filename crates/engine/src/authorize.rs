@@ -199,7 +199,7 @@ impl Engine {
     }
 
     /// What the record says of a decision: how the arguments were put together, and what was decided.
-    fn decision_events(
+    pub(crate) fn decision_events(
         &self,
         record: &DecisionRecord<'_>,
         known: Option<&Tool>,

@@ -4,6 +4,7 @@
 mod api;
 mod auth;
 mod console;
+pub mod egress;
 mod extract;
 mod health;
 mod limits;

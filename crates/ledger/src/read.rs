@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use rusqlite::types::Value;
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 use serde_json::value::RawValue;
 use tidegate_core::Class;
 
 use crate::bytes::Bytes;
-use crate::index::{Index, IndexError};
+use crate::index::{self, Index, IndexError, Query, Way};
 use crate::record::{self, Chain, Hash, RecordView};
 use crate::segment;
 use crate::verify::{Report, Trust, VerifyError, verify};
@@ -46,6 +45,10 @@ impl Cursor {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         text.parse().ok().map(Self)
+    }
+
+    fn place(self) -> i64 {
+        i64::try_from(self.0).unwrap_or(i64::MAX)
     }
 }
 
@@ -154,30 +157,6 @@ pub struct Reader {
     index: Mutex<Index>,
 }
 
-/// Which way records are read, and from where.
-#[derive(Clone, Copy)]
-enum Way {
-    Forward(Option<Cursor>),
-    Back(Option<Cursor>),
-}
-
-impl Way {
-    fn condition(self) -> (&'static str, i64) {
-        let place = |Cursor(index): Cursor| i64::try_from(index).unwrap_or(i64::MAX);
-        match self {
-            Self::Forward(after) => ("idx > ?", after.map_or(-1, place)),
-            Self::Back(before) => ("idx < ?", before.map_or(i64::MAX, place)),
-        }
-    }
-
-    const fn order(self) -> &'static str {
-        match self {
-            Self::Forward(_) => "idx",
-            Self::Back(_) => "idx DESC",
-        }
-    }
-}
-
 /// Where a record lies.
 pub(crate) struct Location {
     pub(crate) index: u64,
@@ -208,7 +187,7 @@ impl Reader {
     /// # Errors
     /// When the ledger cannot be read, or a record in the page is damaged.
     pub fn page(&self, filter: &Filter, after: Option<Cursor>, limit: usize) -> Result<Page, ReadError> {
-        self.read(filter, Way::Forward(after), limit)
+        self.read(filter, Way::After(after.map_or(-1, Cursor::place)), limit)
     }
 
     /// The newest records that pass a filter, or the ones before a cursor, newest first, at most `limit` and
@@ -222,7 +201,7 @@ impl Reader {
         before: Option<Cursor>,
         limit: usize,
     ) -> Result<Page, ReadError> {
-        self.read(filter, Way::Back(before), limit)
+        self.read(filter, Way::Before(before.map_or(i64::MAX, Cursor::place)), limit)
     }
 
     fn read(&self, filter: &Filter, way: Way, limit: usize) -> Result<Page, ReadError> {
@@ -285,51 +264,12 @@ impl Reader {
     }
 
     fn locate(&self, filter: &Filter, way: Way, limit: usize) -> Result<Vec<Location>, ReadError> {
-        let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        index.catch_up()?;
-        let (wheres, mut values) = filter.conditions(way);
-        values.push(Value::Integer(i64::try_from(limit).unwrap_or(i64::MAX)));
-        let order = way.order();
-        let sql = format!(
-            "SELECT idx, segment, position, len FROM records WHERE {wheres} ORDER BY {order} LIMIT ?"
-        );
-        let mut query = index.db.prepare_cached(&sql)?;
+        let mut side = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        side.catch_up()?;
+        let Query { sql, values } = index::query(filter, way, limit);
+        let mut query = side.db.prepare_cached(&sql)?;
         let rows = query.query_map(params_from_iter(values), location)?;
         Ok(rows.collect::<Result<_, _>>()?)
-    }
-}
-
-impl Filter {
-    /// The filter as SQL with its parameters. The texts here are the only ones that ever become SQL.
-    fn conditions(&self, way: Way) -> (String, Vec<Value>) {
-        let (from, place) = way.condition();
-        let mut wheres = vec![from];
-        let mut values = vec![Value::Integer(place)];
-        let mut add = |condition, value| {
-            wheres.push(condition);
-            values.push(value);
-        };
-        if let Some(chain) = &self.chain {
-            let mut key = Vec::new();
-            chain.encode(&mut key);
-            add("chain = ?", Value::Blob(key));
-        }
-        if let Some(event) = &self.event {
-            add("type = ?", Value::Text(event.clone()));
-        }
-        if let Some(from) = self.from {
-            add("at_ms >= ?", Value::Integer(record::to_ms(from)));
-        }
-        if let Some(until) = self.until {
-            add("at_ms < ?", Value::Integer(record::to_ms(until)));
-        }
-        if let Some(class) = self.class {
-            add("class = ?", Value::Integer(class.rank().into()));
-        }
-        if let Some(tool) = &self.tool {
-            add("tool = ?", Value::Text(tool.to_string()));
-        }
-        (wheres.join(" AND "), values)
     }
 }
 

@@ -39,6 +39,11 @@ fn events(ledger: &Ledger, pointer: EvidencePointer) -> Vec<Event> {
                 contamination_source: some("search_email"),
                 policy_version: name("1"),
             }),
+            ConnectionRefused {
+                destination: some("egress:example.com:443"),
+                rule: name("no-credential"),
+            }
+            .into(),
             GateOpened {
                 gate_id: name("g1"),
                 kind: name("human-approval"),

@@ -24,7 +24,7 @@ pub use gates::{
 };
 pub use memory::{Kin, KinError, MemoryStore, Page, Shelf, TurnError};
 pub use mirror::{Mirror, MirrorError};
-pub use origins::{Origin, OriginBounds, OriginChunk, OriginStore, Recalled};
+pub use origins::{Origin, OriginBounds, OriginChunk, OriginMemory, OriginStore, Recalled};
 pub use placement::{Misplaced, refuse_inside};
 pub use session::{Admitted, Opening, Reset, Resumption, Session};
 pub use shared::{Hidden, Remote, Row, Rows, Shared};

@@ -14,7 +14,7 @@ impl From<&OriginKey> for GateKey {
     fn from(key: &OriginKey) -> Self {
         // HMAC fills a key up with zeros to the hash's block.
         let mut block = Zeroizing::new([0; 64]);
-        for (to, from) in block.iter_mut().zip(key.derived(b"tidegate-gates-v1").iter()) {
+        for (to, from) in block.iter_mut().zip(key.for_purpose(b"tidegate-gates-v1").iter()) {
             *to = *from;
         }
         Self(block)

@@ -2,6 +2,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod context;
+pub(crate) mod egress;
 pub(crate) mod events;
 pub(crate) mod gate_events;
 pub(crate) mod gate_wire;

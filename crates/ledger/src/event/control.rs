@@ -29,6 +29,16 @@ pub struct Decision {
     pub policy_version: Name,
 }
 
+/// A connection that belongs to no session was refused.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConnectionRefused {
+    /// Where it was to lead, when that was read.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub destination: Option<Name>,
+    /// The rule that refused it.
+    pub rule: Name,
+}
+
 /// A session's label rose.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rise {

@@ -16,8 +16,9 @@ pub use access::{
     ContextAssembly, InjectionDetectionHit, OutputDelivery, PiiEgressBlock, ToolArgumentConstruction,
 };
 pub use control::{
-    DatasetAdded, Decision, EvidenceDestroyed, ExitUsed, GateDecided, GateOpened, GateRevealed, GateSpent,
-    GatewayStarted, GatewayStopped, PolicyChanged, Reset, Rise, SessionOpened, TokenUsedByAdmin,
+    ConnectionRefused, DatasetAdded, Decision, EvidenceDestroyed, ExitUsed, GateDecided, GateOpened,
+    GateRevealed, GateSpent, GatewayStarted, GatewayStopped, PolicyChanged, Reset, Rise, SessionOpened,
+    TokenUsedByAdmin,
 };
 pub use parts::{
     CitationOutcome, DestructionCause, Disposition, EvidencePointer, FieldNames, GateOutcome, MemoryAct,
@@ -64,6 +65,7 @@ events! {
     PiiEgressBlock => "pii_egress_block": "Data was stopped before it reached a destination.",
     OutputDelivery => "output_delivery": "An output was shown to someone.",
     Decision => "decision": "A call was allowed, denied or held.",
+    ConnectionRefused => "connection_refused": "A connection that belongs to no session was refused.",
     Rise => "rise": "A session's label rose.",
     SessionOpened => "session_opened": "A session began.",
     DatasetAdded => "dataset_added": "A private dataset was registered with a session.",
@@ -106,6 +108,7 @@ impl Event {
             Self::ChildReturned(event) => Some(event.data_class),
             Self::GateRevealed(event) => Some(event.data_class),
             Self::InjectionDetectionHit(_)
+            | Self::ConnectionRefused(_)
             | Self::SessionOpened(_)
             | Self::GateOpened(_)
             | Self::GateDecided(_)
@@ -133,6 +136,7 @@ impl Event {
             | Self::InjectionDetectionHit(_)
             | Self::PiiEgressBlock(_)
             | Self::OutputDelivery(_)
+            | Self::ConnectionRefused(_)
             | Self::Rise(_)
             | Self::SessionOpened(_)
             | Self::DatasetAdded(_)

@@ -9,6 +9,7 @@
 //! is acknowledged only after the server has it on disk, so a read shows every change that was acknowledged before it began,
 //! by whichever gateway. A memory that is believed without asking could not tell a quiet server from an unreachable one.
 
+mod annex;
 mod document;
 mod remote;
 

@@ -9,6 +9,7 @@ mod console;
 #[cfg(test)]
 mod context_tests;
 mod detect;
+mod egress;
 mod gates;
 mod integrity;
 mod limits;
@@ -40,6 +41,7 @@ use toml::de::DeTable;
 pub(crate) use citations::{Citation, Record};
 pub(crate) use console::PROPOSED;
 pub(crate) use detect::Detect;
+pub(crate) use egress::Egress;
 pub(crate) use model::{Model, Source};
 pub(crate) use openfga::{Login, OpenFga};
 pub(crate) use problem::{Problem, Severity};
@@ -96,6 +98,8 @@ pub(crate) struct Config {
     pub(crate) openfga: Option<OpenFga>,
     /// The pages for people, if there are to be any.
     pub(crate) console: Option<tidegate_gateway::ConsoleOptions>,
+    /// Where what runs in a session may connect to.
+    pub(crate) egress: Egress,
 }
 
 /// What flags and variables say; each wins over the file.
@@ -163,6 +167,7 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
     let gates = gates::read(&mut root);
     let openfga = openfga::read(&mut root);
     let console = console::read(&mut root, text);
+    let egress = egress::read(&mut root, directory);
     places.refuse_inside(&workspaces, report);
     let tools = tools?;
     Some(Config {
@@ -170,7 +175,7 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
         data_dir: data_dir?,
         store,
         private_data_dir,
-        policy: Policy::new(tools),
+        policy: Policy::new(tools).with_destinations(&egress.destinations),
         detect,
         retention,
         limits,
@@ -183,6 +188,7 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
         gates,
         openfga,
         console,
+        egress,
     })
 }
 
