@@ -4,7 +4,16 @@ use crate::sdk;
 use crate::steps::cargo;
 
 /// Each benchmark is a program in `bench/src/bin`, but for [`SDK`].
-const BENCHMARKS: &[&str] = &["decisions", "detect", "ledger", "mcp", SDK, "shared", "store"];
+const BENCHMARKS: &[&str] = &[
+    "decisions",
+    "detect",
+    "egress",
+    "ledger",
+    "mcp",
+    SDK,
+    "shared",
+    "store",
+];
 
 /// The one that is written in Python.
 const SDK: &str = "sdk";

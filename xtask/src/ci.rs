@@ -3,12 +3,13 @@
 use xtask::{model, services};
 
 use crate::steps::{cargo, root, say};
-use crate::{deploy, mcp_clients, mcp_conformance, sdk};
+use crate::{console, deploy, mcp_clients, mcp_conformance, sdk};
 
 /// Every test of the workspace, the style checks of [`crate::tidy`] among them, with the real servers that some need.
 pub(crate) fn test() -> Result<(), String> {
     mcp_clients::install()?;
     mcp_conformance::install()?;
+    console::install()?;
     model::install(say)?;
     sdk::install()?;
     let servers = services::start_all(&root(), say)?;

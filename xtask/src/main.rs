@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod console;
 mod deploy;
 mod eval;
 mod fuzz;
@@ -25,6 +26,7 @@ usage: cargo xtask COMMAND
   fga-model       writes the authorization model for OpenFGA's API from crates/authority/model/tidegate.fga
   mcp-clients     the official MCP clients and servers that some tests need, into target/mcp-test
   mcp-conformance the official MCP conformance suite, directly and through the gateway
+  screenshots     the console in a browser, as pictures in docs/images
   sdk             the tests of the SDKs, with the frameworks they are for
   sdk-types       writes the TypeScript package from the gateway's own description
   bench [NAME]    what things cost, beside the machine's own limits in the same run
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(),
         "fga-model" => xtask::model::install(steps::say).and_then(|()| xtask::model::write()),
         "mcp-clients" => mcp_clients::install(),
+        "screenshots" => console::screenshots(),
         "mcp-conformance" => mcp_conformance::run(),
         "sdk" => sdk::run_alone(),
         "sdk-types" => sdk::write_types(),

@@ -14,6 +14,7 @@ use crate::access::{Act, Caller, Reach, reach};
 use crate::assembly::ContextRules;
 use crate::authority::Asked;
 use crate::discovered::Discovered;
+use crate::gates::Gates;
 use crate::inspect::Inspector;
 use crate::model::Model;
 use crate::origin::Origins;
@@ -56,6 +57,7 @@ pub struct Engine {
     pub(crate) discovered: Discovered,
     pub(crate) rules: ContextRules,
     pub(crate) runs: Option<Runs>,
+    pub(crate) gates: Option<Gates>,
     pub(crate) veils: Veils,
 }
 
@@ -89,6 +91,7 @@ impl Engine {
             watchers: Watchers::new(),
             rules: ContextRules::none(),
             runs: None,
+            gates: None,
             veils: Veils::new(),
         }
     }

@@ -9,11 +9,14 @@ mod assembly;
 mod audit;
 mod authority;
 mod authorize;
+mod browse;
 mod deliver;
 mod discovered;
+pub mod egress;
 mod engine;
 mod error;
 mod evidence;
+mod gates;
 mod guard;
 mod inspect;
 mod lifecycle;
@@ -39,9 +42,13 @@ pub use assembly::{
 pub use audit::AuditError;
 pub use authority::{Authority, Subject, Tagged, Unanswered};
 pub use authorize::Authorized;
+pub use browse::{SessionPage, Tally, Tools, Trail};
 pub use deliver::Delivered;
 pub use engine::{Engine, Parts};
 pub use error::{AccessError, DeliverError, OpenSessionError, PlanError, ResetError};
+pub use gates::{
+    Carrier, GateError, GateFeed, GateNews, GatePage, GateRules, GateView, GateWanted, Revealed, Wish,
+};
 pub use inspect::Interrupted;
 pub use lifecycle::last_policy;
 pub use model::{Classifier, Model, NoOpinion, OnFailure};

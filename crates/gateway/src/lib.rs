@@ -3,6 +3,8 @@
 
 mod api;
 mod auth;
+mod console;
+pub mod egress;
 mod extract;
 mod health;
 mod limits;
@@ -15,6 +17,7 @@ mod server;
 pub mod telemetry;
 
 pub use auth::{NewToken, NoRandomness, digest, new_token};
+pub use console::{ConsoleOptions, Proposal};
 pub use limits::Limits;
 pub use router::{App, openapi, router};
 pub use server::{ServeError, Server};

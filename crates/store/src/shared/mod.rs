@@ -9,6 +9,7 @@
 //! is acknowledged only after the server has it on disk, so a read shows every change that was acknowledged before it began,
 //! by whichever gateway. A memory that is believed without asking could not tell a quiet server from an unreachable one.
 
+mod annex;
 mod document;
 mod remote;
 
@@ -21,8 +22,8 @@ use tokio::sync::broadcast;
 pub use remote::{Hidden, Remote};
 
 use crate::{
-    Admitted, Change, OpenError, Opening, Reset, Session, SessionStore, StoreError, TokenDigest, TokenRecord,
-    TokenStore,
+    Admitted, Change, OpenError, Opening, Reset, Resumption, Session, SessionStore, StoreError, TokenDigest,
+    TokenRecord, TokenStore,
 };
 
 /// A session as a shared backend keeps it.
@@ -172,6 +173,15 @@ impl<R: Rows> SessionStore for Shared<R> {
             }
             context.halt(halt.clone());
             Admission::Noted
+        };
+        self.change(id, transition).await
+    }
+
+    /// Who decided and why is on the ledger; the row keeps only that the halt is gone.
+    async fn resume(&self, id: &Ident, halt: &Halt, _resumption: Resumption) -> Result<Admitted, StoreError> {
+        let transition = |context: &mut ContextState| match context.resume(halt) {
+            true => Admission::Noted,
+            false => Admission::Unchanged,
         };
         self.change(id, transition).await
     }

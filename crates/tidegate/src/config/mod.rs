@@ -5,9 +5,12 @@
 //! somebody configured would mean protecting less than they think.
 
 mod citations;
+mod console;
 #[cfg(test)]
 mod context_tests;
 mod detect;
+mod egress;
+mod gates;
 mod integrity;
 mod limits;
 mod mcp;
@@ -28,7 +31,7 @@ mod walk;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tidegate_engine::{Policy, RunRules};
+use tidegate_engine::{GateRules, Policy, RunRules};
 use tidegate_gateway::Limits;
 use tidegate_gateway::telemetry::LogTarget;
 use tidegate_ledger::vault::Retention;
@@ -36,7 +39,9 @@ use tidegate_store::{Misplaced, refuse_inside};
 use toml::de::DeTable;
 
 pub(crate) use citations::{Citation, Record};
+pub(crate) use console::PROPOSED;
 pub(crate) use detect::Detect;
+pub(crate) use egress::Egress;
 pub(crate) use model::{Model, Source};
 pub(crate) use openfga::{Login, OpenFga};
 pub(crate) use problem::{Problem, Severity};
@@ -87,8 +92,14 @@ pub(crate) struct Config {
     pub(crate) citations: Vec<Citation>,
     /// What runs may keep and hand back.
     pub(crate) runs: RunRules,
+    /// How people are asked.
+    pub(crate) gates: GateRules,
     /// Who says who may use which tool, if not the control list.
     pub(crate) openfga: Option<OpenFga>,
+    /// The pages for people, if there are to be any.
+    pub(crate) console: Option<tidegate_gateway::ConsoleOptions>,
+    /// Where what runs in a session may connect to.
+    pub(crate) egress: Egress,
 }
 
 /// What flags and variables say; each wins over the file.
@@ -119,7 +130,12 @@ pub(crate) fn check(text: &str, directory: &Path, overrides: &Overrides) -> Chec
         let offset = mistake.span().map_or(text.len(), |span| span.start);
         report.error(offset, mistake.message());
     }
-    let config = read(Section::root(&report, document.get_ref()), directory, overrides);
+    let config = read(
+        Section::root(&report, document.get_ref()),
+        text,
+        directory,
+        overrides,
+    );
     let problems = report.into_problems(mistakes.len());
     let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
     Checked {
@@ -128,7 +144,7 @@ pub(crate) fn check(text: &str, directory: &Path, overrides: &Overrides) -> Chec
     }
 }
 
-fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> Option<Config> {
+fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Overrides) -> Option<Config> {
     let report = root.report();
     let listen = read_listen(&mut root);
     let listen = overrides.listen.or(listen).unwrap_or(DEFAULT_LISTEN);
@@ -148,7 +164,10 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let sources = sources::read(&mut root, tools.as_ref());
     let citations = citations::read(&mut root, directory);
     let runs = runs::read(&mut root);
+    let gates = gates::read(&mut root);
     let openfga = openfga::read(&mut root);
+    let console = console::read(&mut root, text);
+    let egress = egress::read(&mut root, directory);
     places.refuse_inside(&workspaces, report);
     let tools = tools?;
     Some(Config {
@@ -156,7 +175,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         data_dir: data_dir?,
         store,
         private_data_dir,
-        policy: Policy::new(tools),
+        policy: Policy::new(tools).with_destinations(&egress.destinations),
         detect,
         retention,
         limits,
@@ -166,7 +185,10 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         sources,
         citations,
         runs,
+        gates,
         openfga,
+        console,
+        egress,
     })
 }
 
