@@ -11,7 +11,8 @@ mod egress_stand;
 mod stand;
 
 use egress_stand::{Exit, LARGE, Origin, PATIENCE, answer, basic, problem, roots_of, tls};
-use tidegate_core::{Class, Ident};
+use tidegate_core::{Class, Entry, Ident, Kinds, Moment, Name};
+use tidegate_store::SessionStore as _;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 
@@ -160,6 +161,31 @@ async fn open_tunnels_are_cut_when_the_label_rises_above_their_ceiling() {
         .await
         .unwrap();
     assert!(matches!(ended, Ok(0) | Err(_)), "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_rise_that_nobody_tells_of_cuts_too() {
+    let exit = Exit::start().await;
+    let mut tunnel = exit
+        .tunnel(&format!("tcp.test:{}", exit.plain.address.port()))
+        .await;
+    let mut reply = [0; 4];
+    tunnel.write_all(b"ping").await.unwrap();
+    tunnel.read_exact(&mut reply).await.unwrap();
+    // In the store alone, as another process on the same state does it.
+    let entry = Entry {
+        class: Class::Secret,
+        kinds: Kinds::NONE,
+        source: Name::parse("elsewhere").unwrap(),
+        at: Moment(1),
+    };
+    let id = Ident::parse(&exit.session).unwrap();
+    exit.stand.store.raise(&id, entry).await.unwrap();
+    let ended = tokio::time::timeout(PATIENCE, tunnel.read(&mut reply))
+        .await
+        .unwrap();
+    assert!(matches!(ended, Ok(0) | Err(_)), "{ended:?}");
+    exit.until_refused("label-above-ceiling", 1).await;
 }
 
 #[tokio::test]

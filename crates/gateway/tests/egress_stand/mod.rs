@@ -346,12 +346,11 @@ impl Origin {
                 *connections.lock().unwrap() += 1;
                 let (acceptor, seen) = (acceptor.clone(), Arc::clone(&seen));
                 tokio::spawn(async move {
-                    match acceptor {
-                        None => converse(stream, &seen).await,
-                        Some(acceptor) => match acceptor.accept(stream).await {
-                            Ok(stream) => converse(stream, &seen).await,
-                            Err(_) => {}
-                        },
+                    let Some(acceptor) = acceptor else {
+                        return converse(stream, &seen).await;
+                    };
+                    if let Ok(stream) = acceptor.accept(stream).await {
+                        converse(stream, &seen).await;
                     }
                 });
             }
