@@ -29,6 +29,7 @@ mod provenance;
 mod record;
 mod runs;
 mod sessions;
+mod unanswered;
 mod veil;
 mod watch;
 mod wrapper;
@@ -59,4 +60,5 @@ pub use runs::{
     Recalled, Returned, RunRules,
 };
 pub use sessions::{ContextView, OpenRequest};
+pub use unanswered::{HeldDefinition, NoAnswerCause};
 pub use veil::{Bringing, Form, Handle, Resolved, SelectError, Unveiling, VeilError};
