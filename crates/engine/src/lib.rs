@@ -31,6 +31,7 @@ mod publish;
 mod record;
 mod runs;
 mod sessions;
+mod unanswered;
 mod veil;
 mod watch;
 mod wrapper;
@@ -65,4 +66,5 @@ pub use runs::{
     Recalled, Returned, RunRules,
 };
 pub use sessions::{ContextView, OpenRequest};
+pub use unanswered::{HeldDefinition, NoAnswerCause};
 pub use veil::{Bringing, Form, Handle, Resolved, SelectError, Unveiling, VeilError};
