@@ -1,6 +1,7 @@
 //! Every statement there is. Each does one thing whole.
 
 use crate::annex::AnnexQuery;
+use crate::gates::GateStatement;
 use crate::vault::VaultQuery;
 
 /// A statement that is prepared on every connection.
@@ -19,6 +20,7 @@ pub(crate) enum Query {
     Claim,
     Probe,
     Annex(AnnexQuery),
+    Gate(GateStatement),
     Vault(VaultQuery),
 }
 
@@ -119,6 +121,7 @@ impl Query {
             }
             Self::Probe => "UPDATE store SET probes = probes + 1",
             Self::Annex(query) => query.sql(),
+            Self::Gate(query) => query.sql(),
             Self::Vault(query) => query.sql(),
         }
     }

@@ -48,7 +48,7 @@ impl State for PostgresStore {
     }
 
     fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>> {
-        None
+        Some(self)
     }
 }
 
