@@ -8,6 +8,7 @@ const BENCHMARKS: &[&str] = &[
     "decisions",
     "detect",
     "egress",
+    "gates",
     "ledger",
     "mcp",
     SDK,

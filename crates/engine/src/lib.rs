@@ -49,7 +49,8 @@ pub use deliver::Delivered;
 pub use engine::{Engine, Parts};
 pub use error::{AccessError, DeliverError, OpenSessionError, PlanError, ResetError};
 pub use gates::{
-    Carrier, GateError, GateFeed, GateNews, GatePage, GateRules, GateView, GateWanted, Revealed, Wish,
+    Carrier, GateError, GateFeed, GateNews, GatePage, GateRules, GateView, GateWanted, Revealed, ToolChange,
+    Wish,
 };
 pub use inspect::Interrupted;
 pub use lifecycle::last_policy;

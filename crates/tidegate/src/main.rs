@@ -7,6 +7,7 @@ mod config;
 mod context;
 mod egress;
 mod failure;
+mod gates;
 mod model;
 mod source;
 mod state;

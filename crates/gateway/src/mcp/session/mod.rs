@@ -3,6 +3,7 @@
 mod catalog;
 mod dispatch;
 mod govern;
+mod held;
 mod lists;
 mod operator;
 mod stopped;

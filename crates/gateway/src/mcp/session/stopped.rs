@@ -4,8 +4,9 @@
 //! is an error with the same facts beside it. It is never silence.
 
 use serde_json::{Value, json};
-use tidegate_core::Refusal;
+use tidegate_core::{Ident, Refusal};
 use tidegate_engine::{AccessError, DeliverError, VeilError};
+use tidegate_store::Gate;
 
 use crate::mcp::message::{Envelope, code};
 use crate::mcp::object::raw;
@@ -20,6 +21,8 @@ pub(crate) struct Stopped {
     remedy: String,
     retryable: bool,
     code: i32,
+    /// The gate where a person decides about it.
+    gate: Option<Ident>,
 }
 
 /// The rule of what was not stopped but taken back.
@@ -49,6 +52,24 @@ impl Stopped {
             remedy: remedy.to_owned(),
             retryable: false,
             code: code::BLOCKED,
+            gate: None,
+        }
+    }
+
+    /// A call that still waits for a person.
+    pub(super) fn held(refusal: &Refusal, gate: Option<&Gate>) -> Self {
+        let Some(gate) = gate else {
+            return refusal.into();
+        };
+        let id = &gate.id;
+        Self {
+            reason: format!("pending: {} (gate {id})", refusal.reason()),
+            remedy: format!(
+                "make the very same call again later to see whether gate {id} was approved; changed arguments are a new \
+                 question; or go on with other steps"
+            ),
+            gate: Some(id.clone()),
+            ..refusal.into()
         }
     }
 
@@ -71,17 +92,23 @@ impl Stopped {
                 .into(),
             retryable: true,
             code: code::UPSTREAM,
+            gate: None,
         }
     }
 
     fn facts(&self) -> Value {
-        json!({
+        let mut facts = json!({
             "blocked": true,
             "rule": self.rule,
             "reason": self.reason,
             "remedy": self.remedy,
             "retryable": self.retryable,
-        })
+        });
+        if let (Some(gate), Some(facts)) = (&self.gate, facts.as_object_mut()) {
+            facts.insert("pending".to_owned(), true.into());
+            facts.insert("gate_id".to_owned(), gate.as_str().into());
+        }
+        facts
     }
 
     /// As the result of a tool call.
@@ -114,6 +141,7 @@ impl From<&Refusal> for Stopped {
             remedy: refusal.remedy().to_owned(),
             retryable: refusal.retryable(),
             code: code::BLOCKED,
+            gate: None,
         }
     }
 }
