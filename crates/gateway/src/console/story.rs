@@ -230,6 +230,11 @@ fn of_gateway(event: &Event) -> Story {
             "Policy changed",
             html! { "Version " code { (event.policy_version) } " by " (event.by) "." },
         ),
+        Event::ConnectionRefused(event) => story(
+            "bad",
+            "Connection refused",
+            html! { "It belonged to no session" @if let Some(destination) = &event.destination { " and was to lead to " code { (destination) } } ". The rule " code { (event.rule) } " refused it." },
+        ),
         Event::EvidenceDestroyed(_) => story(
             "calm",
             "Evidence destroyed",
