@@ -3,12 +3,13 @@
 use xtask::{model, services};
 
 use crate::steps::{cargo, root, say};
-use crate::{deploy, mcp_clients, mcp_conformance};
+use crate::{deploy, mcp_clients, mcp_conformance, openapi_document};
 
 /// Every test of the workspace, the style checks of [`crate::tidy`] among them, with the real servers that some need.
 pub(crate) fn test() -> Result<(), String> {
     mcp_clients::install()?;
     mcp_conformance::install()?;
+    openapi_document::install()?;
     model::install(say)?;
     let servers = services::start_all(&root(), say)?;
     cargo(&["test", "--workspace", "--no-fail-fast"], &servers.environment())?;

@@ -7,6 +7,7 @@ mod eval;
 mod fuzz;
 mod mcp_clients;
 mod mcp_conformance;
+mod openapi_document;
 mod packages;
 mod steps;
 mod tidy;
@@ -23,6 +24,8 @@ usage: cargo xtask COMMAND
                   looks for inputs that break the detector's laws; needs cargo-fuzz
   fga-model       writes the authorization model for OpenFGA's API from crates/authority/model/tidegate.fga
   mcp-clients     the official MCP clients and servers that some tests need, into target/mcp-test
+  openapi-document
+                  a public OpenAPI document that a test needs, into target/openapi-test
   mcp-conformance the official MCP conformance suite, directly and through the gateway
   bench [NAME]    what things cost, beside the machine's own limits in the same run
   eval [model|agentdojo]
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(),
         "fga-model" => xtask::model::install(steps::say).and_then(|()| xtask::model::write()),
         "mcp-clients" => mcp_clients::install(),
+        "openapi-document" => openapi_document::install(),
         "mcp-conformance" => mcp_conformance::run(),
         "ci" => ci::test().and_then(|()| ci::lint()),
         "bench" => bench::run(words.next().as_deref()),

@@ -9,6 +9,7 @@ mod assembly;
 mod audit;
 mod authority;
 mod authorize;
+mod catalogued;
 mod deliver;
 mod discovered;
 mod engine;
@@ -38,6 +39,7 @@ pub use assembly::{
 pub use audit::AuditError;
 pub use authority::{Authority, Subject, Tagged, Unanswered};
 pub use authorize::Authorized;
+pub use catalogued::Catalogued;
 pub use deliver::Delivered;
 pub use engine::{Engine, Parts};
 pub use error::{AccessError, DeliverError, OpenSessionError, PlanError, ResetError};

@@ -3,6 +3,7 @@
 
 mod api;
 mod auth;
+mod connect;
 mod extract;
 mod health;
 mod limits;
@@ -14,6 +15,7 @@ mod router;
 mod server;
 pub mod telemetry;
 
+pub use connect::{Connectors, ConnectorsError};
 pub use auth::{NewToken, NoRandomness, digest, new_token};
 pub use limits::Limits;
 pub use router::{App, openapi, router};

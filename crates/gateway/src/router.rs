@@ -18,6 +18,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::connect::Connectors;
 use crate::mcp::{self, Mcp};
 use crate::problem::Problem;
 use crate::telemetry::Metrics;
@@ -38,6 +39,8 @@ pub struct App {
     pub streams: Arc<Semaphore>,
     /// The gateway to MCP servers, where some are configured.
     pub mcp: Option<Arc<Mcp>>,
+    /// The gateway's own connectors.
+    pub connectors: Arc<Connectors>,
 }
 
 impl App {
@@ -57,6 +60,7 @@ impl App {
             limits,
             streams,
             mcp: None,
+            connectors: Arc::default(),
         }
     }
 
@@ -64,6 +68,15 @@ impl App {
     #[must_use]
     pub fn with_mcp(mut self, mcp: Arc<Mcp>) -> Self {
         self.mcp = Some(mcp);
+        self
+    }
+}
+
+impl App {
+    /// The same with connectors.
+    #[must_use]
+    pub fn with_connectors(mut self, connectors: Arc<Connectors>) -> Self {
+        self.connectors = connectors;
         self
     }
 }
@@ -98,6 +111,7 @@ fn documented_routes() -> OpenApiRouter<App> {
         .routes(routes!(api::calls::authorize))
         .routes(routes!(api::calls::respond))
         .routes(routes!(api::calls::output))
+        .routes(routes!(api::connect::call))
         .routes(routes!(api::context::assemble))
         .routes(routes!(api::runs::note))
         .routes(routes!(api::runs::recall))

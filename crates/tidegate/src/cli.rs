@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    check, completions, demo, evidence, explain, fga, init, ledger, mcp, pins, scan, serve, session, token,
+    check, completions, demo, evidence, explain, fga, init, ledger, mcp, pdf_text, pins, scan, serve, session, token,
     wrap,
 };
 use crate::failure::Failure;
@@ -51,6 +51,8 @@ enum Command {
     Evidence(evidence::Evidence),
     Fga(fga::Fga),
     Completions(completions::Completions),
+    #[command(hide = true)]
+    PdfText(pdf_text::PdfText),
 }
 
 impl Cli {
@@ -73,6 +75,7 @@ impl Cli {
             Command::Evidence(command) => command.run(),
             Command::Fga(command) => command.run(),
             Command::Completions(command) => command.run(),
+            Command::PdfText(command) => command.run(),
         }
     }
 }

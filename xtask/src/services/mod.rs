@@ -5,6 +5,7 @@
 //! or cuts off a server starts one of its own with [`Service::start`], so that nobody else misses it.
 
 mod debian;
+mod mariadb;
 mod openfga;
 mod port;
 mod postgres;
@@ -14,6 +15,7 @@ mod skipped;
 
 use std::path::Path;
 
+pub use mariadb::MariaDb;
 pub use openfga::{OpenFga, VERSION as OPENFGA_VERSION};
 pub use port::free as free_port;
 pub use postgres::Postgres;
@@ -21,7 +23,7 @@ pub use process::{Place, Running};
 pub use redis::Redis;
 
 /// Every server that some tests need. A new one is a file here and a line in this list.
-pub const ALL: &[&dyn Service] = &[&OpenFga, &Postgres, &Redis];
+pub const ALL: &[&dyn Service] = &[&MariaDb, &OpenFga, &Postgres, &Redis];
 
 /// A server that can be installed and started.
 pub trait Service: Sync {

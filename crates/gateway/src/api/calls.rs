@@ -4,7 +4,8 @@ use axum::Json as Answer;
 use axum::extract::State;
 use serde_json::Value;
 use tidegate_core::{Decision, Name, Refusal, Role, Rule};
-use tidegate_engine::{Authorized, Bringing, Payload};
+use tidegate_engine::{Authorized, Bringing, Delivered, Payload};
+use tidegate_store::Session;
 
 use super::context::CitationAnswer;
 use super::wire::{
@@ -35,19 +36,7 @@ pub(crate) async fn authorize(
 
 pub(super) fn answer(authorized: Authorized) -> Result<DecisionAnswer, Problem> {
     match authorized.decision {
-        Decision::Allow(_) => Ok(DecisionAnswer {
-            unresolved: authorized.unveiling.is_needed(),
-            decision: "allow",
-            allowed: true,
-            rule: "within-ceiling",
-            reason: format!(
-                "the session's label {} is within the tool's ceiling",
-                authorized.session.context.label().class()
-            ),
-            remedy: None,
-            retryable: false,
-            gate_id: None,
-        }),
+        Decision::Allow(_) => Ok(allowed(&authorized.session, authorized.unveiling.is_needed())),
         Decision::Deny(refusal) if refusal.rule() == Rule::UnknownTool => {
             Err(Problem::unknown_tool(&refusal))
         }
@@ -56,7 +45,21 @@ pub(super) fn answer(authorized: Authorized) -> Result<DecisionAnswer, Problem> 
     }
 }
 
-fn refused(decision: &'static str, refusal: &Refusal) -> DecisionAnswer {
+pub(super) fn allowed(session: &Session, unresolved: bool) -> DecisionAnswer {
+    let label = session.context.label().class();
+    DecisionAnswer {
+        unresolved,
+        decision: "allow",
+        allowed: true,
+        rule: "within-ceiling",
+        reason: format!("the session's label {label} is within the tool's ceiling"),
+        remedy: None,
+        retryable: false,
+        gate_id: None,
+    }
+}
+
+pub(super) fn refused(decision: &'static str, refusal: &Refusal) -> DecisionAnswer {
     DecisionAnswer {
         decision,
         allowed: false,
@@ -87,8 +90,13 @@ pub(crate) async fn respond(
         ..Bringing::plain(Payload::new(body.content))
     };
     let delivered = app.engine.bring(&caller, &id, &tool, bringing).await?;
+    Ok(Answer(responded(&tool, delivered)))
+}
+
+/// What a delivery is to whoever asked for it.
+pub(super) fn responded(tool: &Name, delivered: Delivered) -> ResponseAnswer {
     let context = &delivered.session.context;
-    Ok(Answer(ResponseAnswer {
+    ResponseAnswer {
         class: delivered.class.as_str(),
         sensitivity: context.label().class().as_str(),
         findings: delivered.findings.into_iter().map(FindingAnswer::from).collect(),
@@ -96,8 +104,8 @@ pub(crate) async fn respond(
         redacted: delivered.redacted,
         content: delivered
             .content
-            .map_or_else(|| withheld(&tool), Payload::into_exposed),
-    }))
+            .map_or_else(|| withheld(tool), Payload::into_exposed),
+    }
 }
 
 /// What stands in place of content that the agent may not see.

@@ -4,6 +4,7 @@
 //! module. Names that a later version will understand are errors here, because ignoring a store or an authority that
 //! somebody configured would mean protecting less than they think.
 
+mod catalog;
 mod citations;
 #[cfg(test)]
 mod context_tests;
@@ -35,6 +36,7 @@ use tidegate_ledger::vault::Retention;
 use tidegate_store::{Misplaced, refuse_inside};
 use toml::de::DeTable;
 
+pub(crate) use catalog::{Api, Catalog, Database, DatabasePlace, Directory, DocumentPlace};
 pub(crate) use citations::{Citation, Record};
 pub(crate) use detect::Detect;
 pub(crate) use model::{Model, Source};
@@ -89,6 +91,8 @@ pub(crate) struct Config {
     pub(crate) runs: RunRules,
     /// Who says who may use which tool, if not the control list.
     pub(crate) openfga: Option<OpenFga>,
+    /// The sources that the gateway reads itself.
+    pub(crate) catalog: Catalog,
 }
 
 /// What flags and variables say; each wins over the file.
@@ -136,7 +140,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let data_dir = places.read(&mut root, "data_dir", overrides.data_dir.clone());
     let data_dir = data_dir.or_else(|| places.default_data_dir(report));
     let private_data_dir = places.read(&mut root, "private_data_dir", overrides.private_data_dir.clone());
-    let workspaces = read_workspaces(&mut root, directory);
+    let mut workspaces = read_workspaces(&mut root, directory);
     let store = store::read(&mut root, directory);
     let tools = tools::read(&mut root);
     let detect = detect::read(&mut root, tools.as_ref(), directory);
@@ -149,6 +153,9 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let citations = citations::read(&mut root, directory);
     let runs = runs::read(&mut root);
     let openfga = openfga::read(&mut root);
+    let catalog = catalog::read(&mut root, directory, &servers);
+    // What a connector reads must not hold the state, as little as a workspace may.
+    workspaces.extend(catalog.directories.iter().map(|files| files.root.clone()));
     places.refuse_inside(&workspaces, report);
     let tools = tools?;
     Some(Config {
@@ -167,6 +174,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         citations,
         runs,
         openfga,
+        catalog,
     })
 }
 
