@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod console;
 mod deploy;
 mod eval;
 mod fuzz;
@@ -9,6 +10,7 @@ mod mcp_clients;
 mod mcp_conformance;
 mod openapi_document;
 mod packages;
+mod sdk;
 mod steps;
 mod tidy;
 
@@ -27,6 +29,9 @@ usage: cargo xtask COMMAND
   openapi-document
                   a public OpenAPI document that a test needs, into target/openapi-test
   mcp-conformance the official MCP conformance suite, directly and through the gateway
+  screenshots     the console in a browser, as pictures in docs/images
+  sdk             the tests of the SDKs, with the frameworks they are for
+  sdk-types       writes the TypeScript package from the gateway's own description
   bench [NAME]    what things cost, beside the machine's own limits in the same run
   eval [model|agentdojo]
                   how well the detectors do on ../shared/eval, or a model beside them, or the whole gateway on replayed
@@ -42,7 +47,10 @@ fn main() -> ExitCode {
         "fga-model" => xtask::model::install(steps::say).and_then(|()| xtask::model::write()),
         "mcp-clients" => mcp_clients::install(),
         "openapi-document" => openapi_document::install(),
+        "screenshots" => console::screenshots(),
         "mcp-conformance" => mcp_conformance::run(),
+        "sdk" => sdk::run_alone(),
+        "sdk-types" => sdk::write_types(),
         "ci" => ci::test().and_then(|()| ci::lint()),
         "bench" => bench::run(words.next().as_deref()),
         "eval" => eval::run(words.next().as_deref()),

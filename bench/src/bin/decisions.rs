@@ -18,6 +18,8 @@ use tidegate_store::{Opening, SessionStore};
 
 const SESSIONS: usize = 100_000;
 const DURABLE_CALLS: usize = 1_000;
+/// Bare and gateway take turns this often.
+const ROUNDS: usize = 5;
 
 #[tokio::main]
 async fn main() -> Outcome<()> {
@@ -122,8 +124,7 @@ async fn over_http(stand: &Stand, ids: &[Ident]) -> Outcome<()> {
     let id = ids.first().ok_or("there are sessions")?;
     let body = r#"{"tool":"web_3","arguments":{"query":"weather in Lisbon"}}"#;
     let request = post(&format!("/v1/session/{id}/authorize"), &stand.token, body);
-    for connections in [1, 16] {
-        let calls = 8_000 / connections;
+    for (connections, calls) in [(1, 4_000), (16, 2_500)] {
         let load = |address: SocketAddr, calls| {
             let load = HttpLoad {
                 address,
@@ -135,14 +136,17 @@ async fn over_http(stand: &Stand, ids: &[Ident]) -> Outcome<()> {
         };
         load(bare, calls / 10).await??;
         load(gateway, calls / 10).await??;
-        let bare = load(bare, calls).await??;
-        let tidegate = load(gateway, calls).await??;
+        let mut rounds = Vec::with_capacity(ROUNDS);
+        for _ in 0..ROUNDS {
+            let (bare, tidegate) = (load(bare, calls).await??, load(gateway, calls).await??);
+            rounds.push((tidegate.per_second() / bare.per_second(), bare, tidegate));
+        }
+        // A neighbour's burst of work falls on one round; the one in the middle is reported.
+        rounds.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (ratio, bare, tidegate) = rounds.get(ROUNDS / 2).ok_or("there are rounds")?;
         println!("  {connections:>2} connections: bare axum JSON  {bare}");
         println!("  {connections:>2} connections: authorize       {tidegate}");
-        println!(
-            "  {connections:>2} connections: ratio           {:.2} of bare calls/s",
-            tidegate.per_second() / bare.per_second()
-        );
+        println!("  {connections:>2} connections: ratio           {ratio:.2} of bare calls/s");
     }
     Ok(())
 }

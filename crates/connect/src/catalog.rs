@@ -17,7 +17,9 @@ pub struct PathClasses {
 
 /// A pattern that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a pattern: * stands for any part of a name, ** for any number of names, such as \"hr/**/*.csv\"")]
+#[error(
+    "not a pattern: * stands for any part of a name, ** for any number of names, such as \"hr/**/*.csv\""
+)]
 pub struct BadPattern;
 
 impl PathClasses {
@@ -111,6 +113,9 @@ mod tests {
             assert_eq!(classes.of(path), expected, "{path}");
         }
         assert_eq!(classes.most(), Class::Secret);
-        assert_eq!(PathClasses::new([("a[", Class::Public)], Class::Public).unwrap_err(), BadPattern);
+        assert_eq!(
+            PathClasses::new([("a[", Class::Public)], Class::Public).unwrap_err(),
+            BadPattern
+        );
     }
 }

@@ -93,7 +93,13 @@ impl Answer {
     /// Whether it says that it is JSON.
     pub(crate) fn is_json(&self) -> bool {
         let kind = self.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let kind = kind
+            .unwrap_or_default()
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_ascii_lowercase();
         kind == "application/json" || kind.ends_with("+json")
     }
 }

@@ -39,7 +39,11 @@ fn stand(prepare: impl FnOnce(&Path)) -> Stand {
     let root = place.path().join("root");
     fs::write(root.join("plain.txt"), "hello").unwrap();
     prepare(&root);
-    let classes = [("open/**", Class::Public), ("people/**", Class::Internal), ("hr/**", Class::Pii)];
+    let classes = [
+        ("open/**", Class::Public),
+        ("people/**", Class::Internal),
+        ("hr/**", Class::Pii),
+    ];
     let directory = Directory::new(Settings {
         name: Ident::parse("docs").unwrap(),
         root,
@@ -86,7 +90,13 @@ async fn nothing_leads_out_and_nothing_but_a_plain_file_is_read() {
         mknodat(CWD, root.join("fifo"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         let _listener = UnixListener::bind(root.join("socket")).unwrap();
         // Only root may make a device; elsewhere there is none, and the answer is that it is missing.
-        let _ = mknodat(CWD, root.join("zero"), FileType::CharacterDevice, Mode::RUSR, makedev(1, 5));
+        let _ = mknodat(
+            CWD,
+            root.join("zero"),
+            FileType::CharacterDevice,
+            Mode::RUSR,
+            makedev(1, 5),
+        );
         fs::write(root.join("binary"), [0xff, 0xfe, 0x00]).unwrap();
         fs::create_dir(root.join("directory")).unwrap();
     });
@@ -186,8 +196,16 @@ async fn files_have_the_class_of_their_path_and_parts_their_own() {
         let table = "name,email\nAda,ada@example.org\n";
         fs::write(root.join("open/table.csv"), table).unwrap();
         fs::write(root.join("people/table.csv"), table).unwrap();
-        fs::write(root.join("people/one.json"), r#"{"guest": {"name": "Ada", "email": "a@example.org"}}"#).unwrap();
-        fs::write(root.join("people/broken.json"), r#"{"guest": {"email": "a@example.org""#).unwrap();
+        fs::write(
+            root.join("people/one.json"),
+            r#"{"guest": {"name": "Ada", "email": "a@example.org"}}"#,
+        )
+        .unwrap();
+        fs::write(
+            root.join("people/broken.json"),
+            r#"{"guest": {"email": "a@example.org""#,
+        )
+        .unwrap();
         fs::write(root.join("people/notes.txt"), "nothing special").unwrap();
         fs::write(root.join("hr/notes.txt"), "pay").unwrap();
     });
@@ -215,13 +233,21 @@ async fn files_have_the_class_of_their_path_and_parts_their_own() {
 
     let list = stand.call("list", json!({})).await.unwrap();
     assert_eq!(list.class, Class::Internal);
-    let names: Vec<_> = list.content["entries"].as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap()).collect();
+    let names: Vec<_> = list.content["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["hr", "open", "people", "plain.txt"]);
 
     let found = stand.call("search", json!({"text": "NOTHING"})).await.unwrap();
     assert_eq!(found.content["hits"][0]["path"], "people/notes.txt");
     assert_eq!(found.class, Class::Confidential);
-    assert_eq!(found.content["note"], "5 files that may not be searched were left out; read them one by one");
+    assert_eq!(
+        found.content["note"],
+        "5 files that may not be searched were left out; read them one by one"
+    );
 }
 
 #[test]
@@ -230,7 +256,8 @@ fn the_text_of_a_pdf_is_read_and_what_is_none_is_refused() {
     use lopdf::{Document, Object, Stream, dictionary};
     let mut document = Document::with_version("1.5");
     let pages = document.new_object_id();
-    let font = document.add_object(dictionary! {"Type" => "Font", "Subtype" => "Type1", "BaseFont" => "Courier"});
+    let font =
+        document.add_object(dictionary! {"Type" => "Font", "Subtype" => "Type1", "BaseFont" => "Courier"});
     let resources = document.add_object(dictionary! {"Font" => dictionary! {"F1" => font}});
     let operations = vec![
         Operation::new("BT", vec![]),
@@ -240,7 +267,9 @@ fn the_text_of_a_pdf_is_read_and_what_is_none_is_refused() {
     ];
     let content = Content { operations }.encode().unwrap();
     let stream = document.add_object(Stream::new(dictionary! {}, content));
-    let page = document.add_object(dictionary! {"Type" => "Page", "Parent" => pages, "Contents" => stream, "Resources" => resources});
+    let page = document.add_object(
+        dictionary! {"Type" => "Page", "Parent" => pages, "Contents" => stream, "Resources" => resources},
+    );
     let tree = dictionary! {"Type" => "Pages", "Kids" => vec![page.into()], "Count" => 1};
     document.objects.insert(pages, Object::Dictionary(tree));
     let catalog = document.add_object(dictionary! {"Type" => "Catalog", "Pages" => pages});

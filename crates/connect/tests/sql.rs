@@ -71,15 +71,24 @@ async fn check_all(database: &Database, place: fn(usize) -> String) {
     let query = format!("SELECT name, price, opened FROM rooms WHERE id = {one} OR name = {two} ORDER BY id");
     let rooms = ask(database, &query, json!([2, "Sea"])).await.unwrap().content;
     assert_eq!(rooms["columns"], json!(["name", "price", "opened"]));
-    assert_eq!((&rooms["row_count"], &rooms["truncated"]), (&json!(2), &json!(false)));
+    assert_eq!(
+        (&rooms["row_count"], &rooms["truncated"]),
+        (&json!(2), &json!(false))
+    );
     assert_eq!(rooms["rows"][1], json!(["Hill", null, null]));
     assert_eq!(rooms["rows"][0][0], "Sea");
     assert_eq!(rooms["rows"][0][2], "2020-01-02");
     // A value that looks like a query stays a value.
     let query = format!("SELECT count(*) AS n FROM rooms WHERE name = {one}");
-    let none = ask(database, &query, json!(["x' OR '1'='1"])).await.unwrap().content;
+    let none = ask(database, &query, json!(["x' OR '1'='1"]))
+        .await
+        .unwrap()
+        .content;
     assert_eq!(none["rows"], json!([[0]]));
-    assert!(matches!(ask(database, &query, json!([])).await, Err(Failure::Arguments(_))));
+    assert!(matches!(
+        ask(database, &query, json!([])).await,
+        Err(Failure::Arguments(_))
+    ));
     let schema = database.call("schema", cleared(json!({}))).await.unwrap();
     assert_eq!(schema.class, Class::Internal);
     let listed = schema.content["tables"].as_array().unwrap().iter();
@@ -100,15 +109,25 @@ async fn check_classes(database: &Database) {
         ("SELECT id FROM guests WHERE email LIKE 'a%'", Class::Pii, None),
         ("SELECT body FROM notes", Class::Confidential, None),
         ("SELECT id FROM everyone", Class::Pii, None),
-        ("WITH g AS (SELECT * FROM guests) SELECT count(*) AS n FROM g", Class::Pii, None),
-        ("SELECT r.name FROM rooms r JOIN guests g ON g.id = r.id", Class::Internal, None),
+        (
+            "WITH g AS (SELECT * FROM guests) SELECT count(*) AS n FROM g",
+            Class::Pii,
+            None,
+        ),
+        (
+            "SELECT r.name FROM rooms r JOIN guests g ON g.id = r.id",
+            Class::Internal,
+            None,
+        ),
     ] {
         let brought = ask(database, query, json!([])).await.unwrap();
         assert_eq!(brought.class, class, "{query}");
         assert_eq!(brought.fields.column("email"), email, "{query}");
         assert_eq!(brought.dataset.as_str(), "sql:crm");
     }
-    let by_name = ask(database, "SELECT name, email FROM guests", json!([])).await.unwrap();
+    let by_name = ask(database, "SELECT name, email FROM guests", json!([]))
+        .await
+        .unwrap();
     assert_eq!(by_name.fields.column("name"), Some(Class::Internal));
 }
 
@@ -145,9 +164,14 @@ async fn check_refused(database: &Database) {
     ] {
         let refused = ask(database, query, json!([])).await;
         let failure = refused.expect_err(query).to_string();
-        assert!(!failure.contains("canary") && !failure.contains("Ada"), "{failure}");
+        assert!(
+            !failure.contains("canary") && !failure.contains("Ada"),
+            "{failure}"
+        );
     }
-    let left = ask(database, "SELECT count(*) AS n FROM rooms", json!([])).await.unwrap();
+    let left = ask(database, "SELECT count(*) AS n FROM rooms", json!([]))
+        .await
+        .unwrap();
     assert_eq!(left.content["rows"], json!([[2]]));
 }
 
@@ -158,20 +182,28 @@ async fn check_cut(database: &Database, query: &str) {
     assert_eq!(content["row_count"], 5);
     assert_eq!(content["truncated"], true);
     let note = content["note"].as_str().unwrap();
-    assert!(note.starts_with("only the first 5 rows are here; there are more"), "{note}");
+    assert!(
+        note.starts_with("only the first 5 rows are here; there are more"),
+        "{note}"
+    );
 }
 
-const TEN_MILLION: &str = "SELECT a.d AS n FROM digits a, digits b, digits c, digits d, digits e, digits f, digits g";
+const TEN_MILLION: &str =
+    "SELECT a.d AS n FROM digits a, digits b, digits c, digits d, digits e, digits f, digits g";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgres() {
     let Some(url) = address("TIDEGATE_TEST_POSTGRES").unwrap() else {
         return;
     };
-    let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+    let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls)
+        .await
+        .unwrap();
     tokio::spawn(connection);
     let schema = format!("connect_{}", std::process::id());
-    let begin = format!("DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}; SET search_path = {schema}; CREATE SEQUENCE s");
+    let begin = format!(
+        "DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}; SET search_path = {schema}; CREATE SEQUENCE s"
+    );
     client.batch_execute(&begin).await.unwrap();
     for statement in TABLES {
         client.batch_execute(statement).await.unwrap();
@@ -185,14 +217,23 @@ async fn postgres() {
     check_cut(&small, "SELECT n FROM generate_series(1, 10000000) AS n").await;
     check_cut(&small, TEN_MILLION).await;
     // What one value unfolds to is bounded by the server.
-    let wide = ask(&small, "SELECT string_agg(n::text, ',') AS all FROM generate_series(1, 300000) AS n", json!([]));
+    let wide = ask(
+        &small,
+        "SELECT string_agg(n::text, ',') AS all FROM generate_series(1, 300000) AS n",
+        json!([]),
+    );
     let wide = wide.await.unwrap().content;
     assert_eq!(wide["rows"][0][0].as_str().unwrap().chars().count(), 16_385);
     assert!(wide["note"].as_str().unwrap().contains("end in …"));
     // A setting that would let a transaction write does not help.
-    let session = ask(&small, "SELECT to_json(g) AS g FROM guests g LIMIT 1", json!([])).await.unwrap();
+    let session = ask(&small, "SELECT to_json(g) AS g FROM guests g LIMIT 1", json!([]))
+        .await
+        .unwrap();
     assert_eq!(session.class, Class::Pii);
-    client.batch_execute(&format!("DROP SCHEMA {schema} CASCADE")).await.unwrap();
+    client
+        .batch_execute(&format!("DROP SCHEMA {schema} CASCADE"))
+        .await
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -227,7 +268,10 @@ async fn mariadb() {
     ] {
         assert!(ask(&small, query, json!([])).await.is_err(), "{query}");
     }
-    connection.query_drop(format!("DROP DATABASE {name}")).await.unwrap();
+    connection
+        .query_drop(format!("DROP DATABASE {name}"))
+        .await
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -242,13 +286,17 @@ async fn sqlite() {
     check_all(&database(Place::File(path.clone()), 1_000), |_| "?".to_owned()).await;
     let small = database(Place::Url(format!("sqlite:{}", path.display())), 5);
     check_cut(&small, TEN_MILLION).await;
-    let counted = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000000) SELECT i FROM n";
+    let counted =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000000) SELECT i FROM n";
     check_cut(&small, counted).await;
     let bomb = "SELECT printf('%.*c', 100000000, 'x') AS x";
     assert!(ask(&small, bomb, json!([])).await.is_err());
     // One that does not exist is not made.
     let missing = database(Place::File(place.path().join("missing.db")), 5);
-    assert!(matches!(ask(&missing, "SELECT 1", json!([])).await, Err(Failure::Unavailable(_))));
+    assert!(matches!(
+        ask(&missing, "SELECT 1", json!([])).await,
+        Err(Failure::Unavailable(_))
+    ));
     assert!(!place.path().join("missing.db").exists());
 }
 
@@ -256,7 +304,10 @@ async fn sqlite() {
 async fn an_endless_query_is_stopped_and_a_dead_server_told_of_without_its_address() {
     let place = TempDir::new().unwrap();
     let path = place.path().join("crm.db");
-    rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute_batch("CREATE TABLE t (a)")
+        .unwrap();
     let settings = |place, timeout| Settings {
         name: Ident::parse("crm").unwrap(),
         place,
@@ -270,17 +321,23 @@ async fn an_endless_query_is_stopped_and_a_dead_server_told_of_without_its_addre
         ca_file: None,
     };
     let quick = Database::new(settings(Place::File(path), Duration::from_millis(200))).unwrap();
-    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) AS n FROM n";
+    let endless =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) AS n FROM n";
     let stopped = ask(&quick, endless, json!([])).await.unwrap_err();
     assert!(stopped.to_string().contains("took longer"), "{stopped}");
-    for url in ["postgres://u:canary@127.0.0.1:1/x", "mysql://u:canary@127.0.0.1:1/x"] {
+    for url in [
+        "postgres://u:canary@127.0.0.1:1/x",
+        "mysql://u:canary@127.0.0.1:1/x",
+    ] {
         let dead = Database::new(settings(Place::Url(url.to_owned()), Duration::from_secs(5))).unwrap();
         let failure = ask(&dead, "SELECT 1", json!([])).await.unwrap_err();
         assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
         assert!(!format!("{failure:?}").contains("canary"));
     }
     for url in ["oracle://u:canary@h/x", "postgres:// :canary", ""] {
-        let refused = Database::new(settings(Place::Url(url.to_owned()), Duration::from_secs(5))).err().unwrap();
+        let refused = Database::new(settings(Place::Url(url.to_owned()), Duration::from_secs(5)))
+            .err()
+            .unwrap();
         assert!(!refused.to_string().contains("canary"), "{refused}");
     }
 }

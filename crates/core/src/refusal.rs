@@ -1,6 +1,6 @@
 //! Why a call did not pass, in words an agent can act on. Built from names and classes alone, never from data.
 
-use crate::{Attempt, Class, Doubt, DoubtCause, Grant, Kinds, Name, Tool, Veiled};
+use crate::{Attempt, Class, Doubt, DoubtCause, Fault, Grant, Kinds, Name, Tool, Veiled};
 
 /// The rule that stopped a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,6 +15,8 @@ pub enum Rule {
     ArgumentsAboveCeiling,
     /// A person must approve this call.
     HumanApproval,
+    /// A person looked at this call and denied it.
+    DeniedByPerson,
     /// A person must decide before anything passes in this session.
     SessionHalted,
     /// The run has ended.
@@ -33,16 +35,19 @@ pub enum Rule {
     StubAboveCeiling,
     /// A stub or handle was never given to this session, or leads nowhere any more.
     UnknownStub,
+    /// Something is wrong with the connection itself.
+    Connection(Fault),
 }
 
 impl Rule {
-    /// Every rule.
-    pub const ALL: [Self; 14] = [
+    /// Every rule but the faults of connections, which [`Fault::ALL`] lists.
+    pub const ALL: [Self; 15] = [
         Self::UnknownTool,
         Self::ToolBlocked,
         Self::LabelAboveCeiling,
         Self::ArgumentsAboveCeiling,
         Self::HumanApproval,
+        Self::DeniedByPerson,
         Self::SessionHalted,
         Self::SessionEnded,
         Self::UntrustedOrigin,
@@ -63,6 +68,7 @@ impl Rule {
             Self::LabelAboveCeiling => "label-above-ceiling",
             Self::ArgumentsAboveCeiling => "arguments-above-ceiling",
             Self::HumanApproval => "human-approval",
+            Self::DeniedByPerson => "denied-by-person",
             Self::SessionHalted => "session-halted",
             Self::SessionEnded => "session-ended",
             Self::UntrustedOrigin => "untrusted-origin",
@@ -72,6 +78,7 @@ impl Rule {
             Self::StubOutsideSink => "stub-outside-sink",
             Self::StubAboveCeiling => "stub-above-ceiling",
             Self::UnknownStub => "unknown-stub",
+            Self::Connection(fault) => fault.as_str(),
         }
     }
 }
@@ -139,12 +146,31 @@ impl Refusal {
         }
     }
 
+    /// The same refusal, after a person looked at the call and said no.
+    #[must_use]
+    pub fn denied_by_person(self) -> Self {
+        Self {
+            rule: Rule::DeniedByPerson,
+            ..self
+        }
+    }
+
     /// A refusal of a tool that nobody knows.
     #[must_use]
     pub fn unknown_tool(name: Name) -> Self {
-        let tool = Tool::undeclared(name);
+        Self::outside(Rule::UnknownTool, Tool::undeclared(name))
+    }
+
+    /// A refusal of a connection that belongs to no session.
+    #[must_use]
+    pub fn connection(fault: Fault, tool: Tool) -> Self {
+        Self::outside(Rule::Connection(fault), tool)
+    }
+
+    /// A refusal that no session has a part in.
+    fn outside(rule: Rule, tool: Tool) -> Self {
         Self {
-            rule: Rule::UnknownTool,
+            rule,
             ceiling: tool.ceiling,
             tool: tool.name,
             label: Class::Public,
@@ -191,6 +217,9 @@ impl Refusal {
                 listed(self.argument_kinds, *arguments),
             ),
             Rule::HumanApproval => format!("tool \"{tool}\" held: each call to it needs a person's approval"),
+            Rule::DeniedByPerson => {
+                format!("tool \"{tool}\" blocked: a person looked at this call and denied it")
+            }
             Rule::SessionHalted => format!(
                 "tool \"{tool}\" blocked: the session is halted because content from {} tried to give instructions",
                 self.source.as_ref().map_or("an earlier call", Name::as_str),
@@ -217,6 +246,7 @@ impl Refusal {
                 "tool \"{tool}\" blocked: its arguments hold a stub or a handle that this session was never given, or \
                  whose value is gone"
             ),
+            Rule::Connection(fault) => format!("tool \"{tool}\" blocked: {}", fault.reason()),
         }
     }
 
@@ -263,6 +293,9 @@ impl Refusal {
                 "call it again without the sensitive values, or use a tool with a higher ceiling"
             }
             Rule::HumanApproval => "wait for a person to approve this call, or go on with other steps",
+            Rule::DeniedByPerson => {
+                "do this step in another way, or tell the user that it was denied; the same call stays denied for now"
+            }
             Rule::SessionHalted => {
                 "stop and tell the user; a person must review the session before it goes on"
             }
@@ -279,6 +312,7 @@ impl Refusal {
                 "use the stubs and handles of this session as they were written, or call the tool that gave it again; \
                  where the text itself is meant, write {literal:NAME_1} for {NAME_1}"
             }
+            Rule::Connection(fault) => fault.remedy(),
         }
     }
 
@@ -297,9 +331,11 @@ impl Refusal {
             | Rule::UnknownStub => true,
             Rule::UnknownTool
             | Rule::ToolBlocked
+            | Rule::DeniedByPerson
             | Rule::LabelAboveCeiling
             | Rule::SessionEnded
             | Rule::NotPermitted => false,
+            Rule::Connection(fault) => fault.retryable(),
         }
     }
 }

@@ -32,11 +32,21 @@ pub enum Act {
     Reset,
     /// Be given the values behind its stubs and handles, to carry them to a tool.
     Resolve,
+    /// List sessions and read what happened in them.
+    Browse,
+    /// See what waits for a person.
+    Review,
+    /// Approve or deny what waits.
+    Decide,
+    /// Be shown raw what waits.
+    Reveal,
+    /// Ask another person for a decision.
+    Ask,
 }
 
 impl Act {
     /// Every act.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 12] = [
         Self::Open,
         Self::Look,
         Self::Call,
@@ -44,6 +54,11 @@ impl Act {
         Self::SpeakForOperator,
         Self::Reset,
         Self::Resolve,
+        Self::Browse,
+        Self::Review,
+        Self::Decide,
+        Self::Reveal,
+        Self::Ask,
     ];
 
     /// What it is called in a record.
@@ -57,6 +72,11 @@ impl Act {
             Self::SpeakForOperator => "speak-for-operator",
             Self::Reset => "reset",
             Self::Resolve => "resolve",
+            Self::Browse => "browse",
+            Self::Review => "review",
+            Self::Decide => "decide",
+            Self::Reveal => "reveal",
+            Self::Ask => "ask",
         }
     }
 
@@ -71,6 +91,11 @@ impl Act {
             Self::SpeakForOperator => "say what the user typed",
             Self::Reset => "reset sessions",
             Self::Resolve => "resolve stubs and handles",
+            Self::Browse => "list sessions and read their history",
+            Self::Review => "see gates",
+            Self::Decide => "decide about gates",
+            Self::Reveal => "be shown raw what a gate is about",
+            Self::Ask => "ask for a decision",
         }
     }
 }
@@ -100,9 +125,24 @@ pub const fn reach(role: Role, act: Act) -> Reach {
             Role::Agent | Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Auditor | Role::Admin,
             Act::Resolve,
         ) => Reach::Nothing,
+        // Who works in sessions knows its own; who watches over them sees all, as names and classes.
+        (Role::Agent | Role::Connector, Act::Browse) => Reach::Nothing,
+        (Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Auditor | Role::Admin, Act::Browse) => {
+            Reach::All
+        }
         (Role::Connector, Act::Open | Act::Look | Act::Call | Act::Bring | Act::SpeakForOperator) => {
             Reach::All
         }
+        // Who works for the agent sees its gates through its sessions, and decides about none.
+        (Role::Agent | Role::Connector, Act::Review | Act::Decide | Act::Reveal | Act::Ask) => Reach::Nothing,
+        (
+            Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Admin,
+            Act::Review | Act::Decide | Act::Ask,
+        ) => Reach::All,
+        (Role::Auditor, Act::Review) => Reach::All,
+        (Role::Auditor, Act::Decide | Act::Ask) => Reach::Nothing,
+        (Role::PiiAuthorizedReviewer, Act::Reveal) => Reach::All,
+        (Role::HumanOperator | Role::Auditor | Role::Admin, Act::Reveal) => Reach::Nothing,
         (Role::HumanOperator, Act::Look | Act::SpeakForOperator) => Reach::All,
         (Role::HumanOperator, Act::Open | Act::Call | Act::Bring | Act::Reset) => Reach::Nothing,
         (Role::PiiAuthorizedReviewer | Role::Auditor, Act::Look) => Reach::All,
@@ -114,6 +154,15 @@ pub const fn reach(role: Role, act: Act) -> Reach {
             Role::Admin,
             Act::Open | Act::Look | Act::Call | Act::Bring | Act::SpeakForOperator | Act::Reset,
         ) => Reach::All,
+    }
+}
+
+/// Whether a role reads the whole record, the gateway's own chain with it.
+#[must_use]
+pub const fn may_audit(role: Role) -> bool {
+    match role {
+        Role::Auditor | Role::Admin => true,
+        Role::Agent | Role::Connector | Role::HumanOperator | Role::PiiAuthorizedReviewer => false,
     }
 }
 
@@ -142,11 +191,43 @@ mod tests {
     }
 
     #[test]
+    fn gates_are_decided_by_people_and_shown_raw_to_few() {
+        for role in Role::ALL {
+            let decides = matches!(
+                role,
+                Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Admin
+            );
+            let all = |may: bool| if may { Reach::All } else { Reach::Nothing };
+            assert_eq!(reach(role, Act::Decide), all(decides), "{role}");
+            assert_eq!(reach(role, Act::Ask), all(decides), "{role}");
+            assert_eq!(
+                reach(role, Act::Review),
+                all(decides || role == Role::Auditor),
+                "{role}"
+            );
+            assert_eq!(
+                reach(role, Act::Reveal),
+                all(role == Role::PiiAuthorizedReviewer),
+                "{role}"
+            );
+        }
+    }
+
+    #[test]
     fn an_agent_does_not_speak_for_the_operator() {
         for role in Role::ALL {
             let speaks = matches!(role, Role::Connector | Role::HumanOperator | Role::Admin);
             let expected = if speaks { Reach::All } else { Reach::Nothing };
             assert_eq!(reach(role, Act::SpeakForOperator), expected, "{role}");
+        }
+    }
+
+    #[test]
+    fn only_people_browse() {
+        for role in Role::ALL {
+            let works = matches!(role, Role::Agent | Role::Connector);
+            let expected = if works { Reach::Nothing } else { Reach::All };
+            assert_eq!(reach(role, Act::Browse), expected, "{role}");
         }
     }
 

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use tidegate_core::Role;
-use tidegate_ledger::{Chain, Cursor, Filter, Page, Proof, ProveError, PublicKey, ReadError};
+use tidegate_ledger::{
+    Chain, Cursor, Filter, FirstBad, Page, Proof, ProveError, PublicKey, ReadError, Report, Trust,
+    VerifyError,
+};
 
-use crate::access::{Act, Caller};
+use crate::access::{Act, Caller, may_audit};
 use crate::{AccessError, Engine};
 
 /// Why the record could not be read back.
@@ -29,7 +32,7 @@ pub enum AuditError {
 }
 
 impl Engine {
-    /// The next records that pass a filter.
+    /// The next records that pass a filter: of this gateway, or of all that share an index.
     ///
     /// # Errors
     /// When the caller may not, or the ledger cannot be read.
@@ -41,9 +44,50 @@ impl Engine {
         limit: usize,
     ) -> Result<Page, AuditError> {
         self.admit_auditor(caller).await?;
+        if let Some(common) = &self.common {
+            return common.page(self.provenance.reader(), &filter, after, limit).await;
+        }
         let reader = Arc::clone(self.provenance.reader());
         let page = tokio::task::spawn_blocking(move || reader.page(&filter, after, limit)).await;
         Ok(page.map_err(|_| AuditError::Interrupted)??)
+    }
+
+    /// The newest records that pass a filter, or those before a cursor, newest first.
+    ///
+    /// # Errors
+    /// When the caller may not, or the ledger cannot be read.
+    pub async fn audit_back(
+        &self,
+        caller: &Caller,
+        filter: Filter,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> Result<Page, AuditError> {
+        self.admit_auditor(caller).await?;
+        let reader = Arc::clone(self.provenance.reader());
+        let page = tokio::task::spawn_blocking(move || reader.page_back(&filter, before, limit)).await;
+        Ok(page.map_err(|_| AuditError::Interrupted)??)
+    }
+
+    /// Checks the whole record from its files, against the key that this process signs with.
+    ///
+    /// # Errors
+    /// When the caller may not, or the files cannot be read. That something is not as it was written is an answer.
+    pub async fn verify_record(&self, caller: &Caller) -> Result<Result<Report, FirstBad>, AuditError> {
+        self.admit_auditor(caller).await?;
+        let reader = Arc::clone(self.provenance.reader());
+        let key = self.provenance.ledger().public_key();
+        let verified = tokio::task::spawn_blocking(move || {
+            reader.verify(Trust {
+                key: Some(&key),
+                seen: None,
+            })
+        });
+        match verified.await.map_err(|_| AuditError::Interrupted)? {
+            Ok(report) => Ok(Ok(report)),
+            Err(VerifyError::Bad(bad)) => Ok(Err(bad)),
+            Err(VerifyError::Io(error)) => Err(ReadError::Io(error).into()),
+        }
     }
 
     /// The proof that one record was recorded, and the key that checks it.
@@ -64,11 +108,9 @@ impl Engine {
     }
 
     async fn admit_auditor(&self, caller: &Caller) -> Result<(), AuditError> {
-        match caller.role {
-            Role::Auditor | Role::Admin => Ok(self.note_admin(caller, Act::Look, None).await?),
-            role @ (Role::Agent | Role::Connector | Role::HumanOperator | Role::PiiAuthorizedReviewer) => {
-                Err(AuditError::Forbidden(role))
-            }
+        if !may_audit(caller.role) {
+            return Err(AuditError::Forbidden(caller.role));
         }
+        Ok(self.note_admin(caller, Act::Look, None).await?)
     }
 }

@@ -141,7 +141,7 @@ impl Engine {
             return Ok(Arc::clone(last));
         }
         let laid_over = |control: &ControlList| control.map(|tool| tool.tagged(tagged.of(&tool.name)));
-        let policy = Policy::new(laid_over(&self.policy.control));
+        let policy = self.policy.with_control(laid_over(&self.policy.control));
         let before = last.as_ref().map_or(&self.policy.version, |last| &last.version);
         if *before != policy.version {
             self.note_tags(&policy).await?;
@@ -214,7 +214,7 @@ impl Engine {
     }
 
     /// One grant for each tool; what was not answered is not given.
-    async fn grants(&self, session: &Session, tools: &[Name]) -> Vec<Grant> {
+    pub(crate) async fn grants(&self, session: &Session, tools: &[Name]) -> Vec<Grant> {
         let Some(asked) = &self.asked else {
             return vec![Grant::Given; tools.len()];
         };

@@ -28,7 +28,10 @@ impl Catalogued {
     /// The tool, as it is for this result.
     pub(crate) fn seen_in(&self, tool: &Tool) -> Tool {
         let floor = tool.stated.returns.unwrap_or(Class::Public);
-        let fields = self.fields.iter().map(|(field, class)| (field.clone(), class.join(floor)));
+        let fields = self
+            .fields
+            .iter()
+            .map(|(field, class)| (field.clone(), class.join(floor)));
         Tool {
             returns: self.class.join(floor),
             fields: FieldClasses::new(fields),

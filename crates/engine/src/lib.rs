@@ -9,12 +9,16 @@ mod assembly;
 mod audit;
 mod authority;
 mod authorize;
+mod browse;
 mod catalogued;
 mod deliver;
 mod discovered;
+pub mod egress;
 mod engine;
 mod error;
 mod evidence;
+mod gates;
+mod guard;
 mod inspect;
 mod lifecycle;
 mod model;
@@ -24,6 +28,7 @@ mod payload;
 mod plan;
 mod policy;
 mod provenance;
+mod publish;
 mod record;
 mod runs;
 mod sessions;
@@ -39,10 +44,14 @@ pub use assembly::{
 pub use audit::AuditError;
 pub use authority::{Authority, Subject, Tagged, Unanswered};
 pub use authorize::Authorized;
+pub use browse::{SessionPage, Tally, Tools, Trail};
 pub use catalogued::Catalogued;
 pub use deliver::Delivered;
 pub use engine::{Engine, Parts};
 pub use error::{AccessError, DeliverError, OpenSessionError, PlanError, ResetError};
+pub use gates::{
+    Carrier, GateError, GateFeed, GateNews, GatePage, GateRules, GateView, GateWanted, Revealed, Wish,
+};
 pub use inspect::Interrupted;
 pub use lifecycle::last_policy;
 pub use model::{Classifier, Model, NoOpinion, OnFailure};
@@ -51,6 +60,7 @@ pub use output::{Checked, OutputVerdict};
 pub use payload::Payload;
 pub use policy::{Policy, PolicyVersion};
 pub use provenance::{Provenance, RecordError};
+pub use publish::CommonRecord;
 pub use record::{DecisionRecord, Observer};
 pub use runs::{
     Answer, AnswerSchema, BadSchema, ChildError, ChildRequest, Field, Memory, Note, NoteError, Noted,

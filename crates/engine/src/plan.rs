@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{Ident, Manifest, PlanReport, PlannedCall, manifest, validate_plan};
+use tidegate_core::{ContextState, Ident, Manifest, PlanReport, PlannedCall, manifest, validate_plan};
 use tidegate_store::Session;
 
 use crate::access::{Act, Caller};
@@ -39,5 +39,14 @@ impl Engine {
         let session = self.session_for(caller, Act::Look, id).await?;
         let control = self.tools_for(&session).await?;
         Ok(validate_plan(&control, &session.context, calls)?)
+    }
+
+    /// Checks a plan as if a session began with it, for whoever watches over sessions.
+    ///
+    /// # Errors
+    /// When the caller may not, or a dependency names no step.
+    pub async fn what_if(&self, caller: &Caller, calls: &[PlannedCall]) -> Result<PlanReport, PlanError> {
+        let tools = self.tools(caller).await?;
+        Ok(validate_plan(&tools.control, &ContextState::clean(), calls)?)
     }
 }

@@ -6,6 +6,8 @@ use sha2::{Digest, Sha256};
 use tidegate_core::{ControlList, Permission, Tool};
 use tidegate_ledger::PublicDigest;
 
+use crate::egress::Destinations;
+
 /// The control list in force, with a version that changes when it does.
 #[derive(Clone, Debug)]
 pub struct Policy {
@@ -14,6 +16,8 @@ pub struct Policy {
     /// Which version of it this is.
     pub version: PolicyVersion,
     pub(crate) digest: PublicDigest,
+    /// What else the rules see, in one spelling.
+    beside: String,
 }
 
 impl Policy {
@@ -21,7 +25,23 @@ impl Policy {
     /// or order of keys in a file is no change of policy.
     #[must_use]
     pub fn new(control: ControlList) -> Self {
-        let canonical: String = control.iter().map(canonical).collect();
+        Self::of(control, String::new())
+    }
+
+    /// The same policy with destinations for connections.
+    #[must_use]
+    pub fn with_destinations(self, destinations: &Destinations) -> Self {
+        Self::of(self.control, destinations.canonical())
+    }
+
+    /// The same policy with another view of the tools.
+    pub(crate) fn with_control(&self, control: ControlList) -> Self {
+        Self::of(control, self.beside.clone())
+    }
+
+    fn of(control: ControlList, beside: String) -> Self {
+        let tools = control.iter().map(canonical);
+        let canonical: String = tools.chain([beside.clone()]).collect();
         let hash = Sha256::digest(canonical.as_bytes());
         let version = hash.iter().take(6).fold(String::new(), |mut text, byte| {
             let _ = write!(text, "{byte:02x}");
@@ -31,6 +51,7 @@ impl Policy {
             control,
             version: PolicyVersion(version),
             digest: PublicDigest::of(canonical.as_bytes()),
+            beside,
         }
     }
 }

@@ -58,7 +58,7 @@ impl Watchers {
         }
     }
 
-    fn join(&self, session: Arc<Session>) -> watch::Receiver<Arc<Session>> {
+    pub(crate) fn join(&self, session: Arc<Session>) -> watch::Receiver<Arc<Session>> {
         let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         channels.retain(|_, channel| !channel.is_closed());
         match channels.get(&session.id) {

@@ -26,12 +26,17 @@ impl FromRequestParts<App> for Known {
         let record = app.tokens.find(&digest(token)).await?;
         let record = record.filter(|record| record.revoked_at.is_none());
         let record = record.ok_or_else(|| Problem::unauthorized("this token is unknown or revoked"))?;
-        Ok(Self(Caller {
-            principal: record.principal.clone(),
-            agent: record.agent.clone(),
-            role: record.role,
-            token_id: record.id.clone(),
-        }))
+        Ok(Self(caller_of(&record)))
+    }
+}
+
+/// Whoever a token speaks for.
+pub(crate) fn caller_of(record: &TokenRecord) -> Caller {
+    Caller {
+        principal: record.principal.clone(),
+        agent: record.agent.clone(),
+        role: record.role,
+        token_id: record.id.clone(),
     }
 }
 

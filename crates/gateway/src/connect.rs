@@ -12,7 +12,7 @@ use tidegate_core::{Decision, Ident, Name, Refusal, Tool};
 use tidegate_engine::{
     AccessError, Bringing, Caller, Catalogued, DeliverError, Delivered, Engine, Form, Payload, VeilError,
 };
-use tidegate_store::Session;
+use tidegate_store::{Gate, Session};
 
 use crate::mcp::{Definition, Object, Pins, Standing, digest};
 
@@ -54,6 +54,8 @@ pub(crate) struct Call {
 pub(crate) struct Called {
     /// The session as the decision saw it.
     pub(crate) before: Arc<Session>,
+    /// What let it pass, and the gate where a person did.
+    pub(crate) passed: (&'static str, Option<Gate>),
     /// What the agent may see.
     pub(crate) delivered: Delivered,
 }
@@ -67,8 +69,8 @@ pub(crate) enum CallError {
     Access(AccessError),
     /// The rules deny it.
     Denied(Box<Refusal>),
-    /// A person must decide first.
-    Held(Box<Refusal>),
+    /// A person must decide first, at this gate.
+    Held(Box<Refusal>, Option<Box<Gate>>),
     /// Its stubs and handles cannot be resolved.
     Veil(VeilError),
     /// The source gave nothing.
@@ -104,7 +106,11 @@ impl Connectors {
     ///
     /// # Errors
     /// When what was seen before cannot be read; then nothing is trusted.
-    pub async fn keep_trusted(mut self, engine: &Engine, pins: &Pins) -> Result<(Self, Vec<Name>), ConnectorsError> {
+    pub async fn keep_trusted(
+        mut self,
+        engine: &Engine,
+        pins: &Pins,
+    ) -> Result<(Self, Vec<Name>), ConnectorsError> {
         let mut held = Vec::new();
         for (name, (connector, offer)) in &self.tools {
             if !connector.speaks_for_others() {
@@ -112,7 +118,10 @@ impl Connectors {
             }
             let words = offer.definition(&offer.tool);
             let object = Object::read(&crate::mcp::raw(&words));
-            let gives_orders = engine.gives_orders(name, &Payload::new(words)).await.unwrap_or(true);
+            let gives_orders = engine
+                .gives_orders(name, &Payload::new(words))
+                .await
+                .unwrap_or(true);
             let definition = Definition {
                 tool: offer.tool.clone(),
                 digest: object.as_ref().and_then(digest).unwrap_or_default(),
@@ -137,7 +146,10 @@ impl Connectors {
 
     /// What the rules know of them, beside those of these names that somebody declared already.
     pub fn tools(&self) -> impl Iterator<Item = Tool> {
-        let offered = self.order.iter().filter_map(|name| self.tools.get_key_value(name));
+        let offered = self
+            .order
+            .iter()
+            .filter_map(|name| self.tools.get_key_value(name));
         offered.map(|(name, (_, offer))| offer.to_tool(name.clone()))
     }
 
@@ -148,7 +160,10 @@ impl Connectors {
 
     /// The tools as MCP defines them.
     pub(crate) fn definitions(&self) -> impl Iterator<Item = (&Name, Value)> {
-        let offered = self.order.iter().filter_map(|name| self.tools.get_key_value(name));
+        let offered = self
+            .order
+            .iter()
+            .filter_map(|name| self.tools.get_key_value(name));
         offered.map(|(name, (_, offer))| (name, offer.definition(name.as_str())))
     }
 
@@ -172,15 +187,21 @@ impl Connectors {
         let permit = match authorized.decision {
             Decision::Allow(permit) => permit,
             Decision::Deny(refusal) => return Err(CallError::Denied(Box::new(refusal))),
-            Decision::Hold(refusal) => return Err(CallError::Held(Box::new(refusal))),
+            Decision::Hold(refusal) => {
+                return Err(CallError::Held(Box::new(refusal), authorized.gate.map(Box::new)));
+            }
         };
+        let passed = (permit.rule(), authorized.gate);
         let arguments = engine
             .unveil(&permit, &authorized.unveiling, payload.into_exposed())
             .await?;
         let brought = connector.call(&offer.tool, permit.clear(arguments)).await?;
-        let delivered = engine.bring(caller, id, &tool, bringing(brought, form, seal)).await?;
+        let delivered = engine
+            .bring(caller, id, &tool, bringing(brought, form, seal))
+            .await?;
         Ok(Called {
             before: authorized.session,
+            passed,
             delivered,
         })
     }

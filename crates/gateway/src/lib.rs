@@ -4,6 +4,8 @@
 mod api;
 mod auth;
 mod connect;
+mod console;
+pub mod egress;
 mod extract;
 mod health;
 mod limits;
@@ -15,8 +17,9 @@ mod router;
 mod server;
 pub mod telemetry;
 
-pub use connect::{Connectors, ConnectorsError};
 pub use auth::{NewToken, NoRandomness, digest, new_token};
+pub use connect::{Connectors, ConnectorsError};
+pub use console::{ConsoleOptions, Proposal};
 pub use limits::Limits;
 pub use router::{App, openapi, router};
 pub use server::{ServeError, Server};

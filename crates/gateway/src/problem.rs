@@ -1,6 +1,7 @@
 //! Errors on the wire: application/problem+json (RFC 9457). Details say what happened and what to do; they never
 //! repeat what was sent.
 
+mod gates;
 mod runs;
 
 use axum::http::{HeaderValue, StatusCode, header};
@@ -62,6 +63,16 @@ impl Problem {
         }
     }
 
+    /// Its status.
+    pub(crate) fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// Its status, and what happened here, for a page that says it to a person.
+    pub(crate) fn told(&self) -> (StatusCode, &'static str, &str) {
+        (self.status(), self.title, &self.detail)
+    }
+
     pub(crate) fn with_errors(mut self, errors: Vec<String>) -> Self {
         self.errors = errors;
         self
@@ -121,12 +132,12 @@ impl Problem {
 
     /// A call to a tool that nobody knows: a problem, and a denial for whoever reads it as one.
     pub(crate) fn unknown_tool(refusal: &Refusal) -> Self {
-        let mut problem = Self::new(
-            StatusCode::NOT_FOUND,
-            refusal.rule().as_str(),
-            "Unknown tool",
-            refusal.reason(),
-        );
+        Self::denied(StatusCode::NOT_FOUND, "Unknown tool", refusal)
+    }
+
+    /// Something was refused: a problem, and a denial for whoever reads it as one.
+    pub(crate) fn denied(status: StatusCode, title: &'static str, refusal: &Refusal) -> Self {
+        let mut problem = Self::new(status, refusal.rule().as_str(), title, refusal.reason());
         problem.denial = Some(Box::new(Denial {
             decision: "deny",
             allowed: false,
@@ -141,7 +152,7 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = self.status();
         let mut response = (status, axum::Json(&self)).into_response();
         let kind = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
@@ -215,6 +226,12 @@ impl From<AccessError> for Problem {
                 "authority-unreachable",
                 "Authority unreachable",
                 format!("{detail}; nothing passes until it answers"),
+            ),
+            AccessError::GatesFull => Self::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too-many-gates",
+                "Too much waits already",
+                detail,
             ),
             AccessError::Interrupted(_) => Self::internal(),
             AccessError::Unresolved(_) => Self::new(

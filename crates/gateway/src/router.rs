@@ -1,6 +1,7 @@
 //! The routes, their document, and what stands around every request.
 
 use std::any::Any;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, State};
@@ -9,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use tidegate_engine::Engine;
+use tidegate_engine::egress::Egress;
 use tidegate_store::TokenStore;
 use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -19,6 +21,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::connect::Connectors;
+use crate::console::{self, Console, ConsoleOptions};
+use crate::egress::Proxy;
 use crate::mcp::{self, Mcp};
 use crate::problem::Problem;
 use crate::telemetry::Metrics;
@@ -41,6 +45,11 @@ pub struct App {
     pub mcp: Option<Arc<Mcp>>,
     /// The gateway's own connectors.
     pub connectors: Arc<Connectors>,
+    /// What the console's pages share.
+    pub(crate) console: Arc<Console>,
+    has_console: bool,
+    /// The use cases of the egress proxy and where it listens, where there is one.
+    pub egress: Option<(Arc<Egress>, SocketAddr)>,
 }
 
 impl App {
@@ -61,7 +70,31 @@ impl App {
             streams,
             mcp: None,
             connectors: Arc::default(),
+            console: Arc::new(Console::new(ConsoleOptions::STANDARD)),
+            has_console: true,
+            egress: None,
         }
+    }
+
+    /// The same with an egress proxy that listens at this address.
+    #[must_use]
+    pub fn with_egress(mut self, proxy: &Proxy, address: SocketAddr) -> Self {
+        self.egress = Some((Arc::clone(proxy.egress()), address));
+        self
+    }
+
+    /// The same without pages for people.
+    #[must_use]
+    pub fn without_console(mut self) -> Self {
+        self.has_console = false;
+        self
+    }
+
+    /// The same with a console that was told something else.
+    #[must_use]
+    pub fn with_console(mut self, options: ConsoleOptions) -> Self {
+        self.console = Arc::new(Console::new(options));
+        self
     }
 
     /// The same with a gateway to MCP servers, at /mcp.
@@ -118,16 +151,25 @@ fn documented_routes() -> OpenApiRouter<App> {
         .routes(routes!(api::runs::end))
         .routes(routes!(api::runs::hand_back))
         .routes(routes!(api::operator::input))
+        .routes(routes!(api::egress::issue))
         .routes(routes!(api::veil::select))
         .routes(routes!(api::veil::resolve))
         .routes(routes!(api::sessions::add_dataset))
         .routes(routes!(api::sessions::reset))
+        .routes(routes!(api::gates::list))
+        .routes(routes!(api::gates::show))
+        .routes(routes!(api::gates::decide))
+        .routes(routes!(api::gates::reveal))
+        .routes(routes!(api::gates::ask, api::gates::of_session))
+        .routes(routes!(api::gates::await_one))
         .routes(routes!(api::provenance::records))
         .routes(routes!(api::provenance::proof))
         .routes(routes!(health::live))
         .routes(routes!(health::ready))
         .routes(routes!(health::metrics));
-    let streams = OpenApiRouter::new().routes(routes!(api::events::stream));
+    let streams = OpenApiRouter::new()
+        .routes(routes!(api::events::stream))
+        .routes(routes!(api::gate_events::stream));
     bounded.merge(streams)
 }
 
@@ -136,6 +178,10 @@ pub fn router(app: App) -> Router {
     let (routes, document) = documented_routes().split_for_parts();
     let page = page::render(&document);
     let document = document.to_json().unwrap_or_default();
+    let pages = match app.has_console {
+        true => Router::new().nest("/console", console::routes(&app)),
+        false => Router::new(),
+    };
     let timeout = TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, app.limits.request_timeout);
     routes
         .route(
@@ -143,6 +189,7 @@ pub fn router(app: App) -> Router {
             get(move || async move { json_document(document) }),
         )
         .route("/docs", get(move || async move { page }))
+        .merge(pages)
         .route(
             "/mcp",
             post(mcp::http::post)

@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use rusqlite::types::Value;
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 use serde_json::value::RawValue;
-use tidegate_core::Class;
+use tidegate_core::{Class, Ident};
 
 use crate::bytes::Bytes;
-use crate::index::{Index, IndexError};
+use crate::index::{self, Index, IndexError, Query, Way};
 use crate::record::{self, Chain, Hash, RecordView};
 use crate::segment;
+use crate::verify::{Report, Trust, VerifyError, verify};
 use crate::{Event, Name};
 
 /// Which records are wanted. Every part that is given must hold.
@@ -41,10 +41,22 @@ pub struct Filter {
 pub struct Cursor(u64);
 
 impl Cursor {
+    /// The page after what stands at this place.
+    #[must_use]
+    pub const fn at(place: u64) -> Self {
+        Self(place)
+    }
+
     /// Reads what [`fmt::Display`] wrote.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         text.parse().ok().map(Self)
+    }
+
+    /// The last place before the page.
+    #[must_use]
+    pub fn place(self) -> i64 {
+        i64::try_from(self.0).unwrap_or(i64::MAX)
     }
 }
 
@@ -57,8 +69,10 @@ impl fmt::Display for Cursor {
 /// Some records, and where to go on if there are more.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// In the order they were recorded.
+    /// In the order they were asked for.
     pub records: Vec<Record>,
+    /// Whose ledger each of them is in, where several gateways share an index; empty where there is one ledger only.
+    pub ledgers: Vec<Ident>,
     /// The next page, if there is one.
     pub next: Option<Cursor>,
 }
@@ -95,7 +109,7 @@ impl Record {
         record::time_text(self.at_ms)
     }
 
-    fn of(view: &RecordView<'_>) -> Option<Self> {
+    pub(crate) fn of(view: &RecordView<'_>) -> Option<Self> {
         let event = std::str::from_utf8(view.event).ok()?.to_owned();
         Some(Self {
             index: view.index,
@@ -183,8 +197,26 @@ impl Reader {
     /// # Errors
     /// When the ledger cannot be read, or a record in the page is damaged.
     pub fn page(&self, filter: &Filter, after: Option<Cursor>, limit: usize) -> Result<Page, ReadError> {
+        self.read(filter, Way::After(after.map_or(-1, Cursor::place)), limit)
+    }
+
+    /// The newest records that pass a filter, or the ones before a cursor, newest first, at most `limit` and
+    /// [`Self::MAX_PAGE`] of them.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read, or a record in the page is damaged.
+    pub fn page_back(
+        &self,
+        filter: &Filter,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> Result<Page, ReadError> {
+        self.read(filter, Way::Before(before.map_or(i64::MAX, Cursor::place)), limit)
+    }
+
+    fn read(&self, filter: &Filter, way: Way, limit: usize) -> Result<Page, ReadError> {
         let limit = limit.clamp(1, Self::MAX_PAGE);
-        let mut locations = self.locate(filter, after, limit + 1)?;
+        let mut locations = self.locate(filter, way, limit + 1)?;
         let more = locations.len() > limit;
         locations.truncate(limit);
         let next = locations.last().filter(|_| more).map(|last| Cursor(last.index));
@@ -198,7 +230,19 @@ impl Reader {
             records.push(read_one(&file, location)?);
             open = Some((location.segment, file));
         }
-        Ok(Page { records, next })
+        Ok(Page {
+            records,
+            ledgers: Vec::new(),
+            next,
+        })
+    }
+
+    /// Checks everything that is recorded, from the files alone; see [`crate::verify`].
+    ///
+    /// # Errors
+    /// The first thing that is not as it was written, or what the system reports.
+    pub fn verify(&self, trust: Trust<'_>) -> Result<Report, VerifyError> {
+        verify(&self.dir, trust)
     }
 
     /// One record by its chain and place there.
@@ -233,55 +277,13 @@ impl Reader {
             .optional()?)
     }
 
-    fn locate(
-        &self,
-        filter: &Filter,
-        after: Option<Cursor>,
-        limit: usize,
-    ) -> Result<Vec<Location>, ReadError> {
-        let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        index.catch_up()?;
-        let (wheres, mut values) = filter.conditions(after);
-        values.push(Value::Integer(i64::try_from(limit).unwrap_or(i64::MAX)));
-        let sql =
-            format!("SELECT idx, segment, position, len FROM records WHERE {wheres} ORDER BY idx LIMIT ?");
-        let mut query = index.db.prepare_cached(&sql)?;
+    fn locate(&self, filter: &Filter, way: Way, limit: usize) -> Result<Vec<Location>, ReadError> {
+        let mut side = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        side.catch_up()?;
+        let Query { sql, values } = index::query(filter, way, limit);
+        let mut query = side.db.prepare_cached(&sql)?;
         let rows = query.query_map(params_from_iter(values), location)?;
         Ok(rows.collect::<Result<_, _>>()?)
-    }
-}
-
-impl Filter {
-    /// The filter as SQL with its parameters. The texts here are the only ones that ever become SQL.
-    fn conditions(&self, after: Option<Cursor>) -> (String, Vec<Value>) {
-        let mut wheres = vec!["idx > ?"];
-        let after = after.map_or(-1, |Cursor(index)| i64::try_from(index).unwrap_or(i64::MAX));
-        let mut values = vec![Value::Integer(after)];
-        let mut add = |condition, value| {
-            wheres.push(condition);
-            values.push(value);
-        };
-        if let Some(chain) = &self.chain {
-            let mut key = Vec::new();
-            chain.encode(&mut key);
-            add("chain = ?", Value::Blob(key));
-        }
-        if let Some(event) = &self.event {
-            add("type = ?", Value::Text(event.clone()));
-        }
-        if let Some(from) = self.from {
-            add("at_ms >= ?", Value::Integer(record::to_ms(from)));
-        }
-        if let Some(until) = self.until {
-            add("at_ms < ?", Value::Integer(record::to_ms(until)));
-        }
-        if let Some(class) = self.class {
-            add("class = ?", Value::Integer(class.rank().into()));
-        }
-        if let Some(tool) = &self.tool {
-            add("tool = ?", Value::Text(tool.to_string()));
-        }
-        (wheres.join(" AND "), values)
     }
 }
 

@@ -18,14 +18,14 @@ use std::process::Command;
 use house::{at, decision, session};
 use tidegate_ledger::{AppendError, Ledger, Options, Trust, verify};
 
-/// A file system of 1 MiB, unmounted when it goes.
+/// A file system of 4 MiB, unmounted when it goes.
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
     fn mount() -> Option<Self> {
         let dir = tempfile::tempdir().unwrap();
         let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=1m", "none"])
+            .args(["-t", "tmpfs", "-o", "size=4m", "none"])
             .arg(dir.path())
             .output();
         mounted
@@ -61,7 +61,8 @@ fn a_full_disk_refuses_and_recovers() {
     options.segment_bytes = 128 << 10;
     let ledger = Ledger::open(&dir, options).unwrap();
     let ballast = disk.path().join("ballast");
-    fs::write(&ballast, vec![1; 300 << 10]).unwrap();
+    // Much, so that what its removal gives back is enough for the records and for the index that follows them.
+    fs::write(&ballast, vec![1; 3300 << 10]).unwrap();
 
     let mut acknowledged = 0;
     let append = |n: u64| ledger.append_blocking(session("s"), &decision("t"), at(n));
@@ -73,7 +74,7 @@ fn a_full_disk_refuses_and_recovers() {
             }
             Err(refused) => break refused,
         }
-        assert!(acknowledged < 10_000, "1 MiB cannot hold this");
+        assert!(acknowledged < 10_000, "what is left cannot hold this");
     };
     assert_eq!(refused, AppendError::Unavailable(ErrorKind::StorageFull));
     assert!(acknowledged > 100);

@@ -39,6 +39,11 @@ fn events(ledger: &Ledger, pointer: EvidencePointer) -> Vec<Event> {
                 contamination_source: some("search_email"),
                 policy_version: name("1"),
             }),
+            ConnectionRefused {
+                destination: some("egress:example.com:443"),
+                rule: name("no-credential"),
+            }
+            .into(),
             GateOpened {
                 gate_id: name("g1"),
                 kind: name("human-approval"),
@@ -58,6 +63,22 @@ fn events(ledger: &Ledger, pointer: EvidencePointer) -> Vec<Event> {
                 by: some("ann"),
                 role: full.then_some(Role::PiiAuthorizedReviewer),
                 reason: full.then(|| Reason::new("looks \"fine\"\nto me — ok")),
+                approvals_missing: full.then_some(1),
+            }
+            .into(),
+            GateSpent {
+                gate_id: name("g1"),
+                kind: name("tool-approval"),
+                tool: some("gmail_send"),
+            }
+            .into(),
+            GateRevealed {
+                gate_id: name("g1"),
+                by: name("ann"),
+                role: Role::PiiAuthorizedReviewer,
+                data_class: Class::Pii,
+                reason: Reason::new("to see whom it goes to"),
+                evidence_pointer: pointer,
             }
             .into(),
             PolicyChanged {

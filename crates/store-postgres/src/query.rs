@@ -1,5 +1,9 @@
 //! Every statement there is. Each does one thing whole.
 
+use crate::annex::AnnexQuery;
+use crate::records::RecordQuery;
+use crate::vault::VaultQuery;
+
 /// A statement that is prepared on every connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Query {
@@ -15,18 +19,29 @@ pub(crate) enum Query {
     Revoke,
     Claim,
     Probe,
+    Annex(AnnexQuery),
+    Vault(VaultQuery),
+    Record(RecordQuery),
 }
 
 impl Query {
     /// What only reads, and what writes: each goes over connections of its own.
-    pub(crate) const READS: [Self; 5] = [
+    pub(crate) const READS: [Self; 13] = [
         Self::Read,
         Self::Page,
         Self::Resets,
         Self::FindToken,
         Self::Tokens,
+        Self::Annex(AnnexQuery::Page),
+        Self::Annex(AnnexQuery::LeftBehind),
+        Self::Annex(AnnexQuery::Kin),
+        Self::Annex(AnnexQuery::Children),
+        Self::Annex(AnnexQuery::Recall),
+        Self::Annex(AnnexQuery::OriginMemory),
+        Self::Record(RecordQuery::Last),
+        Self::Record(RecordQuery::Records),
     ];
-    pub(crate) const WRITES: [Self; 7] = [
+    pub(crate) const WRITES: [Self; 14] = [
         Self::Insert,
         Self::Replace,
         Self::Reset,
@@ -34,6 +49,33 @@ impl Query {
         Self::Revoke,
         Self::Claim,
         Self::Probe,
+        Self::Annex(AnnexQuery::TurnPage),
+        Self::Annex(AnnexQuery::ClearShelf),
+        Self::Annex(AnnexQuery::Adopt),
+        Self::Annex(AnnexQuery::TakeAnswer),
+        Self::Annex(AnnexQuery::BeginOrigins),
+        Self::Annex(AnnexQuery::KeepOrigins),
+        Self::Record(RecordQuery::Publish),
+    ];
+
+    /// Those of the vault, which has connections of its own.
+    pub(crate) const VAULT: [Self; 16] = [
+        Self::Vault(VaultQuery::KeyIds),
+        Self::Vault(VaultQuery::KeepCommon),
+        Self::Vault(VaultQuery::Common),
+        Self::Vault(VaultQuery::Put),
+        Self::Vault(VaultQuery::Find),
+        Self::Vault(VaultQuery::Bury),
+        Self::Vault(VaultQuery::BuryMemory),
+        Self::Vault(VaultQuery::Buried),
+        Self::Vault(VaultQuery::StoredBefore),
+        Self::Vault(VaultQuery::Issued),
+        Self::Vault(VaultQuery::Generation),
+        Self::Vault(VaultQuery::MarkResolved),
+        Self::Vault(VaultQuery::Withdraw),
+        Self::Vault(VaultQuery::RewrapCommon),
+        Self::Vault(VaultQuery::UnderOtherKeys),
+        Self::Vault(VaultQuery::Rewrap),
     ];
 
     pub(crate) const fn sql(self) -> &'static str {
@@ -81,6 +123,9 @@ impl Query {
                  ON CONFLICT (ledger) DO UPDATE SET fence = writer.fence + 1 RETURNING fence"
             }
             Self::Probe => "UPDATE store SET probes = probes + 1",
+            Self::Annex(query) => query.sql(),
+            Self::Vault(query) => query.sql(),
+            Self::Record(query) => query.sql(),
         }
     }
 }

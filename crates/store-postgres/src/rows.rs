@@ -51,7 +51,16 @@ impl PostgresRows {
         self.writing.execute(query, values).await
     }
 
-    fn claim(&self) -> Option<(Ident, i64)> {
+    /// The rows that a change gives.
+    pub(crate) async fn change_rows(
+        &self,
+        query: Query,
+        values: Values<'_>,
+    ) -> Result<Vec<tokio_postgres::Row>, StoreError> {
+        Ok(self.writing.rows(query, values).await?)
+    }
+
+    pub(crate) fn claim(&self) -> Option<(Ident, i64)> {
         self.claim.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -158,7 +167,8 @@ impl Rows for PostgresRows {
     }
 }
 
-fn parts(claim: Option<&(Ident, i64)>) -> (Option<&str>, i64) {
+/// What a statement is told of a claim.
+pub(crate) fn parts(claim: Option<&(Ident, i64)>) -> (Option<&str>, i64) {
     claim.map_or((None, 0), |(ledger, fence)| (Some(ledger.as_str()), *fence))
 }
 

@@ -90,7 +90,11 @@ impl Server {
                 driver: drive(connection),
             };
             self.check(&link.client).await?;
-            let speak = format!("SET search_path = {}", self.namespace);
+            // A function looks again after it has waited for a lock, whatever the database's own default is.
+            let speak = format!(
+                "SET search_path = {}; SET default_transaction_isolation = 'read committed'",
+                self.namespace
+            );
             link.client
                 .batch_execute(&speak)
                 .await

@@ -22,6 +22,20 @@ async fn the_suite() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_suite_of_notes_and_kinship() {
+    if let Some(url) = services::address("TIDEGATE_TEST_POSTGRES").unwrap() {
+        conformance::run_memory(|case| open(&url, case)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_suite_of_origins() {
+    if let Some(url) = services::address("TIDEGATE_TEST_POSTGRES").unwrap() {
+        conformance::run_origins(|case| open(&url, case)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_suite_for_many_gateways() {
     if let Some(url) = services::address("TIDEGATE_TEST_POSTGRES").unwrap() {
         conformance::run_shared(|case| open(&url, case)).await;

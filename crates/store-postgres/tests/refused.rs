@@ -115,8 +115,8 @@ async fn many_that_start_at_once_make_the_tables_once() {
         .batch_execute("UPDATE tidegate.store SET schema_version = 99")
         .await
         .unwrap();
-    assert_eq!(
+    assert!(matches!(
         connect(&remote).await.map(drop),
-        Err(StoreError::TooNew { found: 99, known: 1 })
-    );
+        Err(StoreError::TooNew { found: 99, .. })
+    ));
 }

@@ -90,3 +90,44 @@ pub struct Recalled {
     /// The chunks after the place that was asked for.
     pub chunks: Vec<OriginChunk>,
 }
+
+/// How much is kept of a session: the rule of what a memory takes, for every backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OriginMemory {
+    /// Whether something entered that is not remembered.
+    pub closed: bool,
+    /// How many of the operator's digests are kept.
+    pub operator: usize,
+    /// How many others are kept.
+    pub others: usize,
+}
+
+impl OriginMemory {
+    /// The memory of a session that was never begun.
+    pub const NEVER_BEGUN: Self = Self {
+        closed: true,
+        operator: 0,
+        others: 0,
+    };
+
+    /// Whether a chunk is to be kept; it is counted then. One that is not the operator's and does not fit closes the
+    /// memory.
+    pub fn takes(&mut self, chunk: &OriginChunk, bounds: OriginBounds) -> bool {
+        let is_operators = chunk.origin == Origin::Operator;
+        let (kept, bound) = if is_operators {
+            (&mut self.operator, bounds.operator)
+        } else {
+            (&mut self.others, bounds.others)
+        };
+        let grown = kept.saturating_add(chunk.digests.len());
+        if !is_operators && (self.closed || grown > bound) {
+            self.closed = true;
+            return false;
+        }
+        if grown > bound {
+            return false;
+        }
+        *kept = grown;
+        true
+    }
+}

@@ -129,6 +129,9 @@ async fn open_api(api: &config::Api) -> Result<Api, Failure> {
 }
 
 fn read_variable(variable: &str) -> Result<String, Failure> {
-    std::env::var(variable)
-        .map_err(|_| Failure::environment(format_args!("the variable {variable} that the catalog names is not set")))
+    std::env::var(variable).map_err(|_| {
+        Failure::environment(format_args!(
+            "the variable {variable} that the catalog names is not set"
+        ))
+    })
 }

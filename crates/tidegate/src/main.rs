@@ -6,11 +6,13 @@ mod commands;
 mod config;
 mod connect;
 mod context;
+mod egress;
 mod failure;
 mod model;
 mod source;
 mod state;
 mod terminal;
+mod vault;
 mod wiring;
 
 use std::process::ExitCode;

@@ -44,7 +44,11 @@ fn place() -> Place {
         CREATE TABLE guests (id int, name text, email text); INSERT INTO guests VALUES (1, 'Ada', 'canary-ada@example.org');
         CREATE TABLE contracts (body text); INSERT INTO contracts VALUES ('We owe them a boat.');";
     database.execute_batch(tables).unwrap();
-    for (path, text) in [("open/hours.txt", "open at nine"), ("hr/pay.txt", "canary pay"), ("plan.txt", "a plan")] {
+    for (path, text) in [
+        ("open/hours.txt", "open at nine"),
+        ("hr/pay.txt", "canary pay"),
+        ("plan.txt", "a plan"),
+    ] {
         let path = place.path(&format!("docs/{path}"));
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
@@ -65,7 +69,11 @@ impl<'a> Agent<'a> {
         let (status, opened) = gateway.send(&token, "/v1/sessions", Some(json!({})));
         assert_eq!(status, 201, "{opened}");
         let session = opened["session_id"].as_str().unwrap().to_owned();
-        Self { gateway, token, session }
+        Self {
+            gateway,
+            token,
+            session,
+        }
     }
 
     fn post(&self, what: &str, body: Value) -> (u16, Value) {
@@ -100,14 +108,28 @@ fn what_a_query_touches_is_what_the_session_takes() {
     assert_eq!(rooms["response"]["content"]["rows"], json!([["Sea"], ["Hill"]]));
     assert_eq!(rooms["response"]["class"], "public");
     let state = agent.state();
-    assert_eq!((&state["sensitivity"], &state["has_private_data"]), (&json!("public"), &json!(false)));
-    assert_eq!(state["datasets"], json!([{"name": "sql:crm", "sensitivity": "public"}]));
+    assert_eq!(
+        (&state["sensitivity"], &state["has_private_data"]),
+        (&json!("public"), &json!(false))
+    );
+    assert_eq!(
+        state["datasets"],
+        json!([{"name": "sql:crm", "sensitivity": "public"}])
+    );
     assert!(agent.may_search());
 
-    for refused in ["DELETE FROM rooms", "SELECT 1; SELECT 2", "SELECT load_extension('x')", "SELECT * FROM sqlite_master"] {
+    for refused in [
+        "DELETE FROM rooms",
+        "SELECT 1; SELECT 2",
+        "SELECT load_extension('x')",
+        "SELECT * FROM sqlite_master",
+    ] {
         let (status, problem) = query(refused);
         assert_eq!(status, 422, "{refused}: {problem}");
-        assert_eq!(problem["type"], "urn:tidegate:problem:connector-refused", "{refused}");
+        assert_eq!(
+            problem["type"], "urn:tidegate:problem:connector-refused",
+            "{refused}"
+        );
     }
     assert_eq!(agent.state()["sensitivity"], "public");
 
@@ -118,7 +140,10 @@ fn what_a_query_touches_is_what_the_session_takes() {
     assert!(row[1].as_str().unwrap().starts_with('{'), "{row}");
     assert_eq!(guests["response"]["sensitivity"], "internal");
     assert!(!guests.to_string().contains("canary"), "{guests}");
-    assert_eq!(agent.state()["datasets"], json!([{"name": "sql:crm", "sensitivity": "internal"}]));
+    assert_eq!(
+        agent.state()["datasets"],
+        json!([{"name": "sql:crm", "sensitivity": "internal"}])
+    );
     assert!(!agent.may_search());
 
     let (_, sealed) = agent.post(
@@ -130,7 +155,11 @@ fn what_a_query_touches_is_what_the_session_takes() {
 
     // A label above its ceiling closes a connector before anything is asked of its source.
     let (status, outside) = agent.call("outside.query", json!({"query": "SELECT name FROM rooms"}));
-    assert_eq!((status, &outside["decision"], &outside["response"]), (200, &json!("deny"), &json!(null)), "{outside}");
+    assert_eq!(
+        (status, &outside["decision"], &outside["response"]),
+        (200, &json!("deny"), &json!(null)),
+        "{outside}"
+    );
 
     let (_, contracts) = query("SELECT body FROM contracts");
     assert_eq!(contracts["response"]["sensitivity"], "confidential");
@@ -151,7 +180,13 @@ fn files_tag_by_path_and_pdfs_are_read_by_a_process_of_their_own() {
     let (_, hours) = read("open/hours.txt");
     assert_eq!(hours["response"]["content"]["text"], "open at nine", "{hours}");
     let (_, flyer) = read("open/flyer.pdf");
-    assert!(flyer["response"]["content"]["text"].as_str().unwrap().contains("pool opens in May"), "{flyer}");
+    assert!(
+        flyer["response"]["content"]["text"]
+            .as_str()
+            .unwrap()
+            .contains("pool opens in May"),
+        "{flyer}"
+    );
     assert_eq!(read("open/broken.pdf").0, 422);
     assert_eq!(agent.state()["sensitivity"], "public");
     assert_eq!(agent.state()["datasets"][0]["name"], "file:docs");
@@ -163,10 +198,17 @@ fn files_tag_by_path_and_pdfs_are_read_by_a_process_of_their_own() {
     assert_eq!(plan["response"]["sensitivity"], "confidential");
     gateway.stop();
 
-    place.write("tidegate.toml", &CONFIG.replace("root = \"docs\"", "root = \".\""));
+    place.write(
+        "tidegate.toml",
+        &CONFIG.replace("root = \"docs\"", "root = \".\""),
+    );
     let checked = tidegate(&place, &["check", "tidegate.toml"]);
     assert_eq!(checked.code, 2);
-    assert!(checked.stderr.contains("data_dir lies inside a workspace"), "{}", checked.stderr);
+    assert!(
+        checked.stderr.contains("data_dir lies inside a workspace"),
+        "{}",
+        checked.stderr
+    );
 }
 
 #[test]
@@ -210,8 +252,14 @@ fn connectors_are_tools_over_mcp() {
     let shown: Value = serde_json::from_str(guests["content"][0]["text"].as_str().unwrap()).unwrap();
     assert_eq!(shown["rows"], guests["structuredContent"]["rows"]);
     let refused = ask("tools/call", query("DROP TABLE rooms"));
-    assert_eq!((&refused["isError"], &refused["structuredContent"]["rule"]), (&json!(true), &json!("connector-refused")));
-    let closed = ask("tools/call", json!({"name": "outside.query", "arguments": {"query": "SELECT 1"}}));
+    assert_eq!(
+        (&refused["isError"], &refused["structuredContent"]["rule"]),
+        (&json!(true), &json!("connector-refused"))
+    );
+    let closed = ask(
+        "tools/call",
+        json!({"name": "outside.query", "arguments": {"query": "SELECT 1"}}),
+    );
     assert_eq!(closed["isError"], true, "{closed}");
     drop(stdin);
     process.wait().unwrap();
@@ -243,7 +291,10 @@ fn the_gateways_own_document_becomes_tools() {
     assert_eq!(state["response"]["content"]["body"]["user"], "bob", "{state}");
     let asked = json!({"id": "inner", "body": {"tool": "web_search", "arguments": {}}});
     let (_, decision) = agent.call("gate.authorize", asked);
-    assert_eq!(decision["response"]["content"]["body"]["allowed"], true, "{decision}");
+    assert_eq!(
+        decision["response"]["content"]["body"]["allowed"], true,
+        "{decision}"
+    );
     let (status, _) = agent.call("gate.state", json!({"id": ".."}));
     assert_eq!(status, 422);
     assert_eq!(agent.state()["sensitivity"], "public");
@@ -251,7 +302,10 @@ fn the_gateways_own_document_becomes_tools() {
     assert_eq!(manifest["response"]["sensitivity"], "internal", "{manifest}");
     let (_, closed) = agent.call("gate.state", json!({"id": "inner"}));
     assert_eq!(closed["decision"], "deny", "{closed}");
-    assert_eq!(agent.state()["datasets"], json!([{"name": "api:gate", "sensitivity": "internal"}]));
+    assert_eq!(
+        agent.state()["datasets"],
+        json!([{"name": "api:gate", "sensitivity": "internal"}])
+    );
     let said = gateway.stop();
     assert!(!said.contains(&key), "{said}");
     inner.stop();
@@ -271,7 +325,11 @@ fn a_description_that_changes_is_held() {
         "tidegate.toml",
         "data_dir = \"state\"\n[catalog.openapi.dead]\ndocument = \"api.json\"\nbase_url = \"http://127.0.0.1:1\"\n",
     );
-    for (summary, changed) in [("Lists rooms", 503), ("Lists rooms and more", 404), ("Lists rooms", 503)] {
+    for (summary, changed) in [
+        ("Lists rooms", 503),
+        ("Lists rooms and more", 404),
+        ("Lists rooms", 503),
+    ] {
         place.write("api.json", &document(summary));
         let gateway = Gateway::start(&place, &[]);
         let agent = Agent::new(&place, &gateway);
@@ -308,14 +366,26 @@ fn a_public_document_becomes_tools_against_a_live_server() {
         assert_eq!(status, 200, "{answer}");
         answer["response"]["content"].clone()
     };
-    assert_eq!(body("getAllData", json!({"limit": 1}))["body"]["data"], json!([{"id": 1, "name": "Mars"}]));
-    let made = body("createPlanet", json!({"body": {"name": "Saturn", "type": "gas_giant"}}));
+    assert_eq!(
+        body("getAllData", json!({"limit": 1}))["body"]["data"],
+        json!([{"id": 1, "name": "Mars"}])
+    );
+    let made = body(
+        "createPlanet",
+        json!({"body": {"name": "Saturn", "type": "gas_giant"}}),
+    );
     assert_eq!((&made["status"], &made["body"]["id"]), (&json!(201), &json!(3)));
-    assert_eq!(body("getPlanet", json!({"planetId": 3}))["body"]["name"], "Saturn");
+    assert_eq!(
+        body("getPlanet", json!({"planetId": 3}))["body"]["name"],
+        "Saturn"
+    );
     assert_eq!(body("deletePlanet", json!({"planetId": 3}))["status"], 204);
     assert_eq!(body("getPlanet", json!({"planetId": 3}))["status"], 404);
     let elsewhere = body("getPlanet", json!({"planetId": 302}));
-    assert_eq!((&elsewhere["status"], &elsewhere["body"]), (&json!(302), &json!("")));
+    assert_eq!(
+        (&elsewhere["status"], &elsewhere["body"]),
+        (&json!(302), &json!(""))
+    );
     assert_eq!(agent.state()["sensitivity"], "public");
     let me = body("getMe", json!({}));
     assert_eq!(me["body"]["name"], "Marc");
@@ -328,9 +398,15 @@ fn a_public_document_becomes_tools_against_a_live_server() {
 /// The server, which ends with the value.
 fn galaxy() -> (Ends, String) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/galaxy_server.mjs");
-    let mut process = Command::new("node").arg(script).stdout(Stdio::piped()).spawn().unwrap();
+    let mut process = Command::new("node")
+        .arg(script)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut url = String::new();
-    BufReader::new(process.stdout.take().unwrap()).read_line(&mut url).unwrap();
+    BufReader::new(process.stdout.take().unwrap())
+        .read_line(&mut url)
+        .unwrap();
     (Ends(process), url.trim().to_owned())
 }
 
@@ -364,6 +440,9 @@ fn small_pdf(text: &str) -> String {
     for place in places {
         pdf.push_str(&format!("{place:010} 00000 n \n"));
     }
-    pdf.push_str(&format!("trailer\n<< /Size {} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n", objects.len() + 1));
+    pdf.push_str(&format!(
+        "trailer\n<< /Size {} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n",
+        objects.len() + 1
+    ));
     pdf
 }

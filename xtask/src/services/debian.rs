@@ -9,7 +9,10 @@ pub(super) fn is_root() -> bool {
 }
 
 /// Installs a package. The servers in it are not started: the tests start their own.
-pub(super) fn install(package: &str) -> Result<(), String> {
+///
+/// # Errors
+/// Says what is missing and why it could not be installed.
+pub fn install(package: &str) -> Result<(), String> {
     if !Path::new("/usr/bin/apt-get").exists() {
         return Err(format!("{package} is not installed, and there is no apt-get"));
     }

@@ -47,7 +47,11 @@ impl Service for MariaDb {
             .arg(argument("pid-file", &directory.join("pid")))
             .arg(argument("init-file", &directory.join("init.sql")))
             .args([format!("--port={port}"), "--bind-address=127.0.0.1".to_owned()])
-            .args(["--skip-name-resolve", "--innodb-buffer-pool-size=32M", "--skip-log-bin"])
+            .args([
+                "--skip-name-resolve",
+                "--innodb-buffer-pool-size=32M",
+                "--skip-log-bin",
+            ])
             .args(as_user())
             .current_dir("/")
             .stdout(Stdio::null())
@@ -69,11 +73,16 @@ fn create(directory: &Path, data: &Path) -> Result<(), String> {
     if debian::is_root() {
         let owner = user_id()?;
         for path in [directory, data] {
-            chown(path, Some(owner), None).map_err(|error| format!("cannot hand over the directory: {error}"))?;
+            chown(path, Some(owner), None)
+                .map_err(|error| format!("cannot hand over the directory: {error}"))?;
         }
     }
     let status = Command::new(installer)
-        .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"])
+        .args([
+            "--no-defaults",
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+        ])
         .arg(argument("datadir", data))
         .args(as_user())
         .current_dir("/")

@@ -4,6 +4,7 @@
 //! tells the tests where they are by environment variables; a test that needs one asks [`address`]. A test that stops, kills
 //! or cuts off a server starts one of its own with [`Service::start`], so that nobody else misses it.
 
+mod certificates;
 mod debian;
 mod mariadb;
 mod openfga;
@@ -12,15 +13,19 @@ mod postgres;
 mod process;
 mod redis;
 mod skipped;
+mod tinyproxy;
 
 use std::path::Path;
 
+pub use certificates::{Authority, Certified};
+pub use debian::install as debian_package;
 pub use mariadb::MariaDb;
 pub use openfga::{OpenFga, VERSION as OPENFGA_VERSION};
 pub use port::free as free_port;
 pub use postgres::Postgres;
 pub use process::{Place, Running};
-pub use redis::Redis;
+pub use redis::{Redis, RedisCluster};
+pub use tinyproxy::Tinyproxy;
 
 /// Every server that some tests need. A new one is a file here and a line in this list.
 pub const ALL: &[&dyn Service] = &[&MariaDb, &OpenFga, &Postgres, &Redis];

@@ -72,7 +72,10 @@ pub(super) fn of_file(path: &str, mut file: File, offset: u64, most: usize) -> R
 pub(super) fn of_pdf(path: &str, mut text: String, most: usize) -> Read {
     let is_cut = text.len() > most;
     if is_cut {
-        let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        let end = (0..=most)
+            .rev()
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap_or_default();
         text.truncate(end);
     }
     let note = is_cut.then(|| format!("only the first {most} bytes of the PDF's text are here"));
@@ -98,11 +101,14 @@ fn finish(content: &mut Value, path: &str, note: Option<String>) {
 
 /// The bytes as text. Where they were cut, a character that lost a part of itself is left out.
 fn as_text(mut bytes: Vec<u8>, is_from_middle: bool, is_cut: bool) -> Result<String, Failure> {
-    let no_text = || {
-        Failure::Rejected("the file is no text; text, CSV, JSON and PDF files are read".to_owned())
-    };
+    let no_text =
+        || Failure::Rejected("the file is no text; text, CSV, JSON and PDF files are read".to_owned());
     if is_from_middle {
-        let start = bytes.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
+        let start = bytes
+            .iter()
+            .take(3)
+            .take_while(|byte| **byte & 0xC0 == 0x80)
+            .count();
         bytes.drain(..start);
     }
     match String::from_utf8(bytes) {
@@ -112,7 +118,11 @@ fn as_text(mut bytes: Vec<u8>, is_from_middle: bool, is_cut: bool) -> Result<Str
             let is_end = is_cut && error.utf8_error().error_len().is_none();
             let mut bytes = error.into_bytes();
             bytes.truncate(good);
-            if is_end { String::from_utf8(bytes).map_err(|_| no_text()) } else { Err(no_text()) }
+            if is_end {
+                String::from_utf8(bytes).map_err(|_| no_text())
+            } else {
+                Err(no_text())
+            }
         }
     }
 }
@@ -131,7 +141,9 @@ fn table(text: &str, comma: u8, is_cut: bool) -> Option<Read> {
         true => text.get(..=text.rfind('\n')?)?,
         false => text,
     };
-    let mut reader = csv::ReaderBuilder::new().delimiter(comma).from_reader(text.as_bytes());
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(comma)
+        .from_reader(text.as_bytes());
     let columns: Vec<String> = reader.headers().ok()?.iter().map(str::to_owned).collect();
     if columns.is_empty() || columns.len() > MOST_COLUMNS {
         return None;
@@ -143,11 +155,16 @@ fn table(text: &str, comma: u8, is_cut: bool) -> Option<Read> {
             has_more = true;
             break;
         }
-        rows.push(Value::from(record.ok()?.iter().map(str::to_owned).collect::<Vec<_>>()));
+        rows.push(Value::from(
+            record.ok()?.iter().map(str::to_owned).collect::<Vec<_>>(),
+        ));
     }
     let mut content = json!({"columns": columns, "row_count": rows.len(), "rows": rows});
     if let (true, Some(content)) = (has_more, content.as_object_mut()) {
-        content.insert("note".to_owned(), format!("only the first {MOST_ROWS} rows are here").into());
+        content.insert(
+            "note".to_owned(),
+            format!("only the first {MOST_ROWS} rows are here").into(),
+        );
     }
     Some(Read {
         content,

@@ -29,7 +29,11 @@ impl Inside {
             && path.split('/').count() <= MOST_STEPS
             && path.split('/').all(is_name)
             && !path.contains(|c: char| c.is_control() || c == '\\');
-        if is_fine { Ok(Self(path.to_owned())) } else { Err(bad()) }
+        if is_fine {
+            Ok(Self(path.to_owned()))
+        } else {
+            Err(bad())
+        }
     }
 
     /// As it is shown, and as classes are found by it.
@@ -52,7 +56,9 @@ impl Inside {
 }
 
 fn bad() -> Failure {
-    Failure::Refused("a path is names joined by /, below the root: no .., no leading /, no backslash".to_owned())
+    Failure::Refused(
+        "a path is names joined by /, below the root: no .., no leading /, no backslash".to_owned(),
+    )
 }
 
 #[cfg(test)]
@@ -62,7 +68,19 @@ mod tests {
     #[test]
     fn a_path_stays_below_its_root() {
         for path in [
-            "../x", "a/../../x", "a/../b", "/etc/passwd", "a//b", "./a", "a/./b", "..", "a/..", "a\0b", "a\nb", "..\\x", "a\\b",
+            "../x",
+            "a/../../x",
+            "a/../b",
+            "/etc/passwd",
+            "a//b",
+            "./a",
+            "a/./b",
+            "..",
+            "a/..",
+            "a\0b",
+            "a\nb",
+            "..\\x",
+            "a\\b",
         ] {
             assert!(Inside::file(path).is_err(), "{path:?}");
         }

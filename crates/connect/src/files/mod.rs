@@ -143,7 +143,8 @@ impl Connector for Directory {
                     self.read(Inside::file(path)?, offset(&arguments)?).await
                 }
                 "search" => {
-                    let wanted = text(&arguments, "text")?.ok_or_else(|| wrong("text is needed, as a text"))?;
+                    let wanted =
+                        text(&arguments, "text")?.ok_or_else(|| wrong("text is needed, as a text"))?;
                     let wanted = search::Wanted::new(wanted)?;
                     let path = Inside::directory(text(&arguments, "path")?.unwrap_or_default())?;
                     on_thread(move || shared.search(&wanted, &path)).await
@@ -194,7 +195,8 @@ impl Shared {
         let said = ["path", "note", "truncated", "columns"].map(|part| (part, Class::Public));
         let count = [("row_count", own.min(MAX_RAW))];
         let said = said.into_iter().chain(count);
-        let said = said.filter_map(|(part, class)| part.parse::<FieldPattern>().ok().map(|part| (part, class)));
+        let said =
+            said.filter_map(|(part, class)| part.parse::<FieldPattern>().ok().map(|part| (part, class)));
         let (class, parts) = if read.has_parts {
             (own, self.fields.as_slice())
         } else {

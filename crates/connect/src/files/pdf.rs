@@ -62,7 +62,11 @@ impl PdfReader {
         let mut bytes = Vec::new();
         let output = child.stdout.take().ok_or_else(no_text)?;
         let most = u64::try_from(bounds.bytes).unwrap_or(u64::MAX).saturating_add(4);
-        output.take(most).read_to_end(&mut bytes).await.map_err(|_| no_text())?;
+        output
+            .take(most)
+            .read_to_end(&mut bytes)
+            .await
+            .map_err(|_| no_text())?;
         let is_cut = bytes.len() > bounds.bytes;
         if !is_cut {
             let status = child.wait().await.map_err(|_| no_text())?;
@@ -88,7 +92,11 @@ impl PdfReader {
 /// # Errors
 /// When there is no text, or it cannot be written.
 pub fn read_standard_input() -> io::Result<()> {
-    for (resource, most) in [(Resource::As, MEMORY_BYTES), (Resource::Cpu, SECONDS), (Resource::Core, 0)] {
+    for (resource, most) in [
+        (Resource::As, MEMORY_BYTES),
+        (Resource::Cpu, SECONDS),
+        (Resource::Core, 0),
+    ] {
         let limit = Rlimit {
             current: Some(most),
             maximum: Some(most),

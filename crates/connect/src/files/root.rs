@@ -5,7 +5,9 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat,
+};
 use rustix::io::Errno;
 
 use super::inside::Inside;
@@ -35,7 +37,10 @@ impl Root {
     pub(super) fn open(path: &Path, hard_links: bool) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = openat(CWD, path, flags, Mode::empty())?;
-        Ok(Self { directory, hard_links })
+        Ok(Self {
+            directory,
+            hard_links,
+        })
     }
 
     /// A plain file, open for reading. A device is not opened at all: that alone may do something.
@@ -94,7 +99,9 @@ impl Root {
                 "the file has several names, and another of them may lie elsewhere".to_owned(),
             )),
             FileType::RegularFile => Ok(()),
-            FileType::Directory => Err(Failure::Refused("this is a directory; list it instead".to_owned())),
+            FileType::Directory => Err(Failure::Refused(
+                "this is a directory; list it instead".to_owned(),
+            )),
             _ => Err(Failure::Refused("only plain files are read".to_owned())),
         }
     }
@@ -116,7 +123,9 @@ fn failed(error: Errno) -> Failure {
         Errno::XDEV => Failure::Refused("the path leads out of the root".to_owned()),
         Errno::ACCESS | Errno::PERM => Failure::Rejected("the gateway may not read this".to_owned()),
         Errno::NAMETOOLONG => Failure::Refused("the path is too long".to_owned()),
-        Errno::NOSYS => Failure::Unavailable("this system cannot open files beneath a directory safely".to_owned()),
+        Errno::NOSYS => {
+            Failure::Unavailable("this system cannot open files beneath a directory safely".to_owned())
+        }
         _ => Failure::Unavailable("the file cannot be read now".to_owned()),
     }
 }

@@ -70,14 +70,20 @@ impl Shared {
             }
         }
         let Found {
-            hits, class, left_out, files, ..
+            hits,
+            class,
+            left_out,
+            files,
+            ..
         } = found;
         let mut notes = Vec::new();
         if !is_whole {
             notes.push("not all files were looked into; search below a directory".to_owned());
         }
         if left_out > 0 {
-            notes.push(format!("{left_out} files that may not be searched were left out; read them one by one"));
+            notes.push(format!(
+                "{left_out} files that may not be searched were left out; read them one by one"
+            ));
         }
         let mut content = json!({"hits": hits, "files": files, "truncated": !is_whole});
         if let (false, Some(content)) = (notes.is_empty(), content.as_object_mut()) {

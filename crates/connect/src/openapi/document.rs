@@ -34,7 +34,10 @@ impl Document {
         let Ok(document) = serde_json::from_slice::<Value>(bytes) else {
             return Err(no_document);
         };
-        let version = document.get("openapi").and_then(Value::as_str).unwrap_or_default();
+        let version = document
+            .get("openapi")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         if version.starts_with("3.0") || version.starts_with("3.1") {
             return Ok(Self(document));
         }
@@ -107,7 +110,10 @@ async fn fetch(url: &Url, settings: &Settings, http: &Http) -> Result<Vec<u8>, S
     let answer = tokio::time::timeout(settings.bounds.timeout, http.send(request, MOST_BYTES)).await;
     match answer {
         Ok(Ok(answer)) if answer.status == 200 && !answer.is_cut => Ok(answer.body),
-        Ok(Ok(answer)) => Err(format!("its document cannot be had: the server answers {}", answer.status)),
+        Ok(Ok(answer)) => Err(format!(
+            "its document cannot be had: the server answers {}",
+            answer.status
+        )),
         Ok(Err(_)) | Err(_) => Err("its document cannot be had: the server does not answer".to_owned()),
     }
 }

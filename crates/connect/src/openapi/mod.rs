@@ -105,8 +105,12 @@ impl Api {
         if !settings.operations.is_empty() {
             operations.retain(|operation| settings.operations.contains(&operation.name));
         }
-        let dataset = Name::parse(&format!("api:{name}")).map_err(|_| bad("its name is too long".to_owned()))?;
-        let offers = operations.iter().map(|operation| operation.offer(&settings)).collect();
+        let dataset =
+            Name::parse(&format!("api:{name}")).map_err(|_| bad("its name is too long".to_owned()))?;
+        let offers = operations
+            .iter()
+            .map(|operation| operation.offer(&settings))
+            .collect();
         Ok(Self {
             dataset,
             http,
@@ -133,7 +137,10 @@ impl Api {
     fn brought(&self, operation: &Operation, answer: Answer) -> Brought {
         let mut notes = Vec::new();
         if answer.is_cut {
-            notes.push(format!("only the first {} bytes of the answer are here", self.bounds.bytes));
+            notes.push(format!(
+                "only the first {} bytes of the answer are here",
+                self.bounds.bytes
+            ));
         }
         if (300..400).contains(&answer.status) {
             notes.push("the API points elsewhere; that is not followed".to_owned());

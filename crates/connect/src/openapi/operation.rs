@@ -15,8 +15,16 @@ const LONGEST_DESCRIPTION: usize = 2_000;
 
 /// Headers that are not for agents to set: who asks, in which form, and how the message travels.
 const OWN_HEADERS: [&str; 10] = [
-    "accept", "authorization", "connection", "content-length", "content-type", "cookie", "host", "proxy-authorization",
-    "te", "transfer-encoding",
+    "accept",
+    "authorization",
+    "connection",
+    "content-length",
+    "content-type",
+    "cookie",
+    "host",
+    "proxy-authorization",
+    "te",
+    "transfer-encoding",
 ];
 
 /// Something that can be asked of the API.
@@ -99,7 +107,12 @@ fn read(
 ) -> Option<Operation> {
     let mut parameters = Vec::new();
     for list in [said, item] {
-        for parameter in list.get("parameters").and_then(Value::as_array).into_iter().flatten() {
+        for parameter in list
+            .get("parameters")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             let parameter = document.resolve(parameter)?;
             if let Some(read) = read_parameter(document, settings, parameter)? {
                 let is_known = |other: &Parameter| other.name == read.name && other.place == read.place;
@@ -153,7 +166,10 @@ fn read_parameter(document: &Document, settings: &Settings, said: &Value) -> Opt
         "path" => Where::Path,
         "query" => Where::Query,
         "header" => {
-            let configured = settings.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(&name));
+            let configured = settings
+                .headers
+                .iter()
+                .any(|(own, _)| own.eq_ignore_ascii_case(&name));
             let is_own = OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str());
             if configured || is_own {
                 return Some(None);
@@ -189,7 +205,13 @@ fn read_body(document: &Document, said: &Value) -> Option<Option<Body>> {
         (Kind::Text, &|kind| kind.starts_with("text/")),
     ];
     for (kind, fits) in sorts {
-        let base = |name: &str| name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let base = |name: &str| {
+            name.split(';')
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .to_ascii_lowercase()
+        };
         let found = content.iter().find(|(name, _)| fits(&base(name)));
         if let Some((name, media)) = found {
             let schema = media.get("schema").map(|schema| inlined(document, schema));
@@ -206,7 +228,10 @@ fn read_body(document: &Document, said: &Value) -> Option<Option<Body>> {
 
 /// Two parameters of one name, or one that is called body, get the names of their places before their own.
 fn tell_apart(parameters: &mut [Parameter]) {
-    let names: Vec<_> = parameters.iter().map(|parameter| parameter.name.clone()).collect();
+    let names: Vec<_> = parameters
+        .iter()
+        .map(|parameter| parameter.name.clone())
+        .collect();
     for parameter in parameters {
         let is_shared = names.iter().filter(|name| **name == parameter.name).count() > 1;
         if is_shared || parameter.name == "body" {
@@ -224,7 +249,11 @@ fn tell_apart(parameters: &mut [Parameter]) {
 fn plain(id: &str) -> Option<String> {
     let mut name = String::new();
     for c in id.chars() {
-        let sign = if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+        let sign = if c.is_ascii_alphanumeric() || c == '-' {
+            c
+        } else {
+            '_'
+        };
         if sign != '_' || !name.ends_with('_') {
             name.push(sign);
         }
@@ -263,10 +292,17 @@ impl Operation {
             .join("\n");
         Offer {
             tool: self.name.clone(),
-            title: if self.title.is_empty() { self.name.clone() } else { self.title.clone() },
-            description: format!("{} {} of \"{}\".\n{description}", self.method, self.path, settings.name)
-                .trim()
-                .to_owned(),
+            title: if self.title.is_empty() {
+                self.name.clone()
+            } else {
+                self.title.clone()
+            },
+            description: format!(
+                "{} {} of \"{}\".\n{description}",
+                self.method, self.path, settings.name
+            )
+            .trim()
+            .to_owned(),
             input: json!({
                 "type": "object",
                 "properties": properties,

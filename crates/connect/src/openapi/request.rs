@@ -12,7 +12,11 @@ use super::operation::{Body, Kind, Operation, Parameter, Where};
 use crate::Failure;
 
 /// What stands for itself in a path; everything else is encoded.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 
 pub(super) fn build(
     operation: &Operation,
@@ -79,7 +83,10 @@ impl Filled {
             Where::Path => {
                 let text = joined(value)?;
                 if text.is_empty() {
-                    return Err(Failure::Arguments(format!("{} must not be empty", parameter.argument)));
+                    return Err(Failure::Arguments(format!(
+                        "{} must not be empty",
+                        parameter.argument
+                    )));
                 }
                 let encoded = utf8_percent_encode(&text, PLAIN).to_string();
                 self.path = self.path.replace(&format!("{{{name}}}"), &encoded);
@@ -100,7 +107,11 @@ impl Filled {
 
 /// The address, if it is what the template says with each parameter in its own place.
 fn address(base: &Url, filled: &Filled) -> Result<Url, Failure> {
-    let path = format!("{}/{}", base.path().trim_end_matches('/'), filled.path.trim_start_matches('/'));
+    let path = format!(
+        "{}/{}",
+        base.path().trim_end_matches('/'),
+        filled.path.trim_start_matches('/')
+    );
     let odd = || wrong("a value would change the path of the request");
     if path.contains(['{', '}', '?', '#']) {
         return Err(odd());
@@ -151,9 +162,9 @@ fn one(value: &Value) -> Result<String, Failure> {
         Value::String(text) => Ok(text.clone()),
         Value::Number(number) => Ok(number.to_string()),
         Value::Bool(flag) => Ok(flag.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => {
-            Err(wrong("a parameter is a text, a number, true or false, or a list of these"))
-        }
+        Value::Null | Value::Array(_) | Value::Object(_) => Err(wrong(
+            "a parameter is a text, a number, true or false, or a list of these",
+        )),
     }
 }
 

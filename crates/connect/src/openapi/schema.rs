@@ -9,7 +9,14 @@ const DEEPEST: usize = 10;
 const MOST_NODES: usize = 2_000;
 
 /// Words that say where a schema is from, and nothing of what fits it.
-const LEFT_OUT: [&str; 6] = ["xml", "externalDocs", "discriminator", "$id", "$anchor", "$comment"];
+const LEFT_OUT: [&str; 6] = [
+    "xml",
+    "externalDocs",
+    "discriminator",
+    "$id",
+    "$anchor",
+    "$comment",
+];
 
 /// A schema with everything in it that it refers to.
 pub(super) fn inlined(document: &Document, schema: &Value) -> Value {

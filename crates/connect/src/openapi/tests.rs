@@ -22,7 +22,10 @@ fn settings(document: &Value) -> (Settings, Document) {
         bounds: Bounds::STANDARD,
         ca_file: None,
     };
-    (settings, Document::parse(document.to_string().as_bytes()).unwrap())
+    (
+        settings,
+        Document::parse(document.to_string().as_bytes()).unwrap(),
+    )
 }
 
 fn hotel() -> Value {
@@ -73,7 +76,12 @@ fn operations_become_tools_with_the_classes_of_their_paths_and_tags() {
         .iter()
         .map(|operation| {
             let offer = operation.offer(&settings);
-            (offer.tool.clone(), operation.class, offer.writes, offer.to_tool(Name::parse("x").unwrap()).ceiling)
+            (
+                offer.tool.clone(),
+                operation.class,
+                offer.writes,
+                offer.to_tool(Name::parse("x").unwrap()).ceiling,
+            )
         })
         .collect();
     let tool = |name: &str, class, writes| (name.to_owned(), class, writes, Class::Public);
@@ -88,7 +96,10 @@ fn operations_become_tools_with_the_classes_of_their_paths_and_tags() {
     );
     let put = all[1].offer(&settings).input;
     assert_eq!(put["required"], json!(["id", "body"]));
-    assert_eq!(put.pointer("/properties/body/properties/name/type"), Some(&json!(["string", "null"])));
+    assert_eq!(
+        put.pointer("/properties/body/properties/name/type"),
+        Some(&json!(["string", "null"]))
+    );
     assert!(!put.to_string().contains("$ref"));
     let rooms = all[3].offer(&settings).input;
     let names: Vec<_> = rooms["properties"].as_object().unwrap().keys().cloned().collect();
@@ -97,16 +108,34 @@ fn operations_become_tools_with_the_classes_of_their_paths_and_tags() {
 
 #[test]
 fn a_document_is_one_and_says_where_it_is() {
-    for text in ["", "{}", "[]", r#"{"swagger": "2.0"}"#, r#"{"openapi": "4.0"}"#, "openapi: 3.0"] {
+    for text in [
+        "",
+        "{}",
+        "[]",
+        r#"{"swagger": "2.0"}"#,
+        r#"{"openapi": "4.0"}"#,
+        "openapi: 3.0",
+    ] {
         assert!(Document::parse(text.as_bytes()).is_err(), "{text}");
     }
     let (mut settings, document) = settings(&hotel());
-    assert_eq!(document.base(&settings).unwrap().as_str(), "https://api.example/v1/");
+    assert_eq!(
+        document.base(&settings).unwrap().as_str(),
+        "https://api.example/v1/"
+    );
     settings.base_url = None;
-    assert_eq!(document.base(&settings).unwrap().as_str(), "https://elsewhere.example/");
+    assert_eq!(
+        document.base(&settings).unwrap().as_str(),
+        "https://elsewhere.example/"
+    );
     settings.document = Place::Url(Url::parse("https://docs.example/openapi.json").unwrap());
     assert!(document.base(&settings).unwrap_err().contains("another server"));
-    for base in ["https://u:p@api.example/", "https://api.example/?a=b", "https://{host}.example/", "file:///etc"] {
+    for base in [
+        "https://u:p@api.example/",
+        "https://api.example/?a=b",
+        "https://{host}.example/",
+        "file:///etc",
+    ] {
         settings.base_url = Url::parse(base).ok();
         assert!(document.base(&settings).is_err(), "{base}");
     }

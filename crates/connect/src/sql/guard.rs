@@ -8,8 +8,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, ObjectName, ObjectNamePart, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement,
-    TableFactor, Visit, Visitor, WildcardAdditionalOptions,
+    BinaryOperator, Expr, ObjectName, ObjectNamePart, Query, Select, SelectFlavor, SelectItem, SetExpr,
+    Statement, TableFactor, Visit, Visitor, WildcardAdditionalOptions,
 };
 
 use super::Flavor;
@@ -32,10 +32,14 @@ pub(super) fn guard(flavor: Flavor, text: &str) -> Result<Guarded, Failure> {
     let written = first.to_string();
     let second = parse(flavor, &written)?;
     if second.to_string() != written {
-        return Err(refused("the query cannot be written down without doubt; put values into params"));
+        return Err(refused(
+            "the query cannot be written down without doubt; put values into params",
+        ));
     }
     let Statement::Query(query) = second else {
-        return Err(refused("only a query that begins with SELECT, WITH or VALUES is run"));
+        return Err(refused(
+            "only a query that begins with SELECT, WITH or VALUES is run",
+        ));
     };
     let mut judge = Judge {
         flavor,
@@ -92,7 +96,8 @@ impl Visitor for Judge {
         if !locks.is_empty() {
             return no("a query that locks rows (FOR UPDATE, FOR SHARE) is not run");
         }
-        if for_clause.is_some() || settings.is_some() || format_clause.is_some() || !pipe_operators.is_empty() {
+        if for_clause.is_some() || settings.is_some() || format_clause.is_some() || !pipe_operators.is_empty()
+        {
             return no("the query ends in a clause that is not allowed");
         }
         only_reads(body)
@@ -121,7 +126,9 @@ impl Visitor for Judge {
         for item in &select.projection {
             let is_plain = match item {
                 SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. } => true,
-                SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) => has_no_options(options),
+                SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) => {
+                    has_no_options(options)
+                }
                 SelectItem::ExprWithAliases { .. } => false,
             };
             if !is_plain {
@@ -299,7 +306,12 @@ fn part(part: &ObjectNamePart) -> Option<&str> {
 }
 
 fn not_allowed(name: &ObjectName) -> Verdict {
-    let shown: String = name.to_string().chars().filter(|c| !c.is_control()).take(60).collect();
+    let shown: String = name
+        .to_string()
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(60)
+        .collect();
     ControlFlow::Break(format!(
         "the function {shown} is not on the list of functions that only compute"
     ))

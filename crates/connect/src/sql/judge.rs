@@ -131,7 +131,10 @@ impl Scope<'_> {
     }
 
     fn everything(&self, relation: &Relation) -> Class {
-        let columns = relation.columns.iter().map(|column| self.column(relation, column));
+        let columns = relation
+            .columns
+            .iter()
+            .map(|column| self.column(relation, column));
         columns.fold(self.table(relation), Class::join)
     }
 
@@ -195,9 +198,8 @@ impl Scope<'_> {
                 Output::One(Some(name), _) => named.push((name.clone(), class.join(rest))),
                 Output::One(None, _) => {}
                 Output::All(called) => {
-                    let meant = |relation: &&Relation| {
-                        called.as_ref().is_none_or(|name| relation.is_called(name))
-                    };
+                    let meant =
+                        |relation: &&Relation| called.as_ref().is_none_or(|name| relation.is_called(name));
                     for relation in self.relations.iter().filter(meant) {
                         for column in &relation.columns {
                             named.push((column.clone(), self.column(relation, column).join(rest)));
@@ -216,7 +218,8 @@ impl Judgement {
         let said = ["columns", "note", "truncated"].map(|part| (part.to_owned(), Class::Public));
         let count = [("row_count".to_owned(), self.shape)];
         let parts = said.into_iter().chain(count);
-        let read = |(path, class): (String, Class)| path.parse::<FieldPattern>().ok().map(|path| (path, class));
+        let read =
+            |(path, class): (String, Class)| path.parse::<FieldPattern>().ok().map(|path| (path, class));
         let mut fields: Vec<_> = parts.filter_map(read).collect();
         if columns.len() <= MOST_COLUMNS {
             let cells: Option<Vec<_>> = columns

@@ -27,9 +27,16 @@ pub(super) fn parse(flavor: Flavor, text: &str) -> Result<Statement, Failure> {
         return Err(refused("the query holds control characters"));
     }
     if flavor == Flavor::MySql && text.contains('\\') {
-        return Err(refused("the query holds a backslash; put the value into params instead"));
+        return Err(refused(
+            "the query holds a backslash; put the value into params instead",
+        ));
     }
-    let unreadable = || Failure::Rejected(format!("the query cannot be read as a query for {}", flavor.shown()));
+    let unreadable = || {
+        Failure::Rejected(format!(
+            "the query cannot be read as a query for {}",
+            flavor.shown()
+        ))
+    };
     // Quotes stay as they are written, so that they can be written again.
     let mut tokens = Tokenizer::new(&*dialect, text)
         .with_unescape(false)
@@ -40,7 +47,9 @@ pub(super) fn parse(flavor: Flavor, text: &str) -> Result<Statement, Failure> {
     {
         tokens.pop();
     }
-    let words = tokens.iter().filter(|token| !matches!(token, Token::Whitespace(_)));
+    let words = tokens
+        .iter()
+        .filter(|token| !matches!(token, Token::Whitespace(_)));
     if words.count() > MOST_TOKENS {
         return Err(refused("the query is longer than a query may be"));
     }
@@ -133,9 +142,9 @@ fn doubtful(flavor: Flavor, token: &Token) -> Option<&'static str> {
         Token::DoubleQuotedString(_) if flavor == Flavor::MySql => None,
         Token::Placeholder(mark) => {
             let plain = match flavor {
-                Flavor::Postgres => mark
-                    .strip_prefix('$')
-                    .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())),
+                Flavor::Postgres => mark.strip_prefix('$').is_some_and(|number| {
+                    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+                }),
                 Flavor::MySql | Flavor::Sqlite => mark == "?",
             };
             (!plain).then_some("a place for a value is written $1 (PostgreSQL) or ? (others)")

@@ -137,7 +137,8 @@ impl Database {
             why,
         };
         let backend = backend(&settings).map_err(bad)?;
-        let dataset = Name::parse(&format!("sql:{name}")).map_err(|_| bad("is under a name that is too long"))?;
+        let dataset =
+            Name::parse(&format!("sql:{name}")).map_err(|_| bad("is under a name that is too long"))?;
         Ok(Self {
             offers: offers(&settings, backend.flavor()),
             name: settings.name,
@@ -152,8 +153,12 @@ impl Database {
 
     async fn query(&self, query: Query) -> Result<Brought, Failure> {
         let flavor = self.backend.flavor();
-        let read = tokio::task::spawn_blocking(move || reading::read(flavor, &query.text).map(|read| (read, query.params)));
-        let read = read.await.map_err(|_| Failure::Unavailable("reading the query was interrupted".to_owned()))?;
+        let read = tokio::task::spawn_blocking(move || {
+            reading::read(flavor, &query.text).map(|read| (read, query.params))
+        });
+        let read = read
+            .await
+            .map_err(|_| Failure::Unavailable("reading the query was interrupted".to_owned()))?;
         let (reading, params) = read?;
         let asked = Asked {
             reading: &reading,
@@ -248,7 +253,9 @@ fn backend(settings: &Settings) -> Result<Backend, &'static str> {
         Place::Url(url) => url.as_str(),
     };
     match url.split_once(':').map(|(scheme, _)| scheme) {
-        Some("postgres" | "postgresql") => Ok(Backend::Postgres(Postgres::at(url, settings.ca_file.as_deref())?)),
+        Some("postgres" | "postgresql") => {
+            Ok(Backend::Postgres(Postgres::at(url, settings.ca_file.as_deref())?))
+        }
         Some("mysql" | "mariadb") => Ok(Backend::MySql(MySql::at(url)?)),
         Some("sqlite") => {
             let path = url.trim_start_matches("sqlite:").trim_start_matches("//");
@@ -268,7 +275,9 @@ impl Query {
     fn read(arguments: Value) -> Result<Self, Failure> {
         let wrong = |why: &str| Failure::Arguments(why.to_owned());
         let Value::Object(mut arguments) = arguments else {
-            return Err(wrong("a query is needed: {\"query\": \"SELECT ...\", \"params\": []}"));
+            return Err(wrong(
+                "a query is needed: {\"query\": \"SELECT ...\", \"params\": []}",
+            ));
         };
         let Some(Value::String(text)) = arguments.remove("query") else {
             return Err(wrong("query must be a text"));
@@ -349,11 +358,15 @@ fn not_there<T>(named: &Named) -> Result<Option<T>, Failure> {
 }
 
 fn of_the_system() -> Failure {
-    Failure::Refused("the database's own tables are not read; the schema tool lists tables and columns".to_owned())
+    Failure::Refused(
+        "the database's own tables are not read; the schema tool lists tables and columns".to_owned(),
+    )
 }
 
 fn wrong_number(wanted: usize) -> Failure {
-    Failure::Arguments(format!("the query has places for {wanted} values, and params must hold as many"))
+    Failure::Arguments(format!(
+        "the query has places for {wanted} values, and params must hold as many"
+    ))
 }
 
 #[cfg(test)]

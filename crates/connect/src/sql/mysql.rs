@@ -77,7 +77,8 @@ impl MySql {
                      ON c.table_schema = t.table_schema AND c.table_name = t.table_name \
                      WHERE t.table_schema NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys') \
                      ORDER BY 1, 2, c.ordinal_position LIMIT 20001";
-        let rows: Vec<(String, String, String, String, bool)> = connection.query(query).await.map_err(failed)?;
+        let rows: Vec<(String, String, String, String, bool)> =
+            connection.query(query).await.map_err(failed)?;
         let mut described = Described::default();
         for (schema, name, column, kind, is_table) in rows {
             described.add(Table {
@@ -108,11 +109,18 @@ impl Session {
         let mut found = self.0.exec_iter(&statement, params).await.map_err(failed)?;
         let columns: Option<Arc<[_]>> = found.columns();
         let columns = columns.ok_or_else(|| Failure::Rejected("the query gives no rows".to_owned()))?;
-        let names = columns.iter().map(|column| column.name_str().into_owned()).collect();
+        let names = columns
+            .iter()
+            .map(|column| column.name_str().into_owned())
+            .collect();
         let mut rows = Rows::new(names, asked.bounds);
         while let Some(row) = found.next().await.map_err(failed)? {
             let row: Row = row;
-            let cells = row.unwrap().into_iter().map(|value| cell(&mut rows, value)).collect();
+            let cells = row
+                .unwrap()
+                .into_iter()
+                .map(|value| cell(&mut rows, value))
+                .collect();
             if !rows.push(cells) {
                 break;
             }
@@ -164,7 +172,11 @@ fn param(value: &Value) -> Cell {
 async fn relation(connection: &mut Conn, named: &Named) -> Result<Option<Relation>, Failure> {
     let (schema, name) = &named.exact;
     let system = ["mysql", "information_schema", "performance_schema", "sys"];
-    if named.schema.as_deref().is_some_and(|schema| system.contains(&schema)) {
+    if named
+        .schema
+        .as_deref()
+        .is_some_and(|schema| system.contains(&schema))
+    {
         return Err(super::of_the_system());
     }
     let query = "SELECT t.table_schema, t.table_name, t.table_type = 'BASE TABLE', c.column_name \
@@ -199,7 +211,9 @@ fn failed(error: Error) -> Failure {
     let why = match error.code {
         1064 | 1149 => "the database cannot read the query: it has an error in its syntax",
         1146 | 1051 => "there is no such table; look at the schema tool",
-        1054 | 1052 => "a column is unknown or could be one of several; look at the schema tool and qualify it",
+        1054 | 1052 => {
+            "a column is unknown or could be one of several; look at the schema tool and qualify it"
+        }
         1055 | 1140 => "a column must be in GROUP BY or inside an aggregate",
         1305 => "there is no such function",
         1142 | 1143 | 1044 | 1045 => "the database does not let the gateway read this",

@@ -34,7 +34,9 @@ impl Postgres {
     pub(super) fn at(url: &str, authorities: Option<&Path>) -> Result<Self, &'static str> {
         let mut config: Config = url.parse().map_err(|_| "is no address of a PostgreSQL server")?;
         let is_local = config.get_hosts().iter().all(|host| match host {
-            Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback()),
+            Host::Tcp(name) => {
+                name == "localhost" || name.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+            }
             Host::Unix(_) => true,
         });
         if !is_local && !url.contains("sslmode=") {
@@ -149,15 +151,25 @@ fn bounded(reading: &Reading, columns: usize, rows: usize) -> String {
         let _ = write!(values, "{comma}left((q.c{at})::text, {})", MOST_CHARACTERS + 1);
         let _ = write!(names, "{comma}c{at}");
     }
-    let alias = if columns == 0 { String::new() } else { format!("({names})") };
-    format!("SELECT {values} FROM ({}) AS q{alias} LIMIT {}", reading.text, rows + 1)
+    let alias = if columns == 0 {
+        String::new()
+    } else {
+        format!("({names})")
+    };
+    format!(
+        "SELECT {values} FROM ({}) AS q{alias} LIMIT {}",
+        reading.text,
+        rows + 1
+    )
 }
 
 fn cell(rows: &mut Rows, kind: &Type, text: String) -> Value {
     let number = |text: &str| serde_json::from_str::<serde_json::Number>(text).ok();
     let read = match *kind {
         Type::BOOL => text.parse().ok().map(Value::Bool),
-        Type::INT2 | Type::INT4 | Type::INT8 | Type::FLOAT4 | Type::FLOAT8 => number(&text).map(Value::Number),
+        Type::INT2 | Type::INT4 | Type::INT8 | Type::FLOAT4 | Type::FLOAT8 => {
+            number(&text).map(Value::Number)
+        }
         Type::JSON | Type::JSONB if text.len() <= MOST_CHARACTERS => serde_json::from_str(&text).ok(),
         _ => None,
     };
@@ -207,7 +219,9 @@ fn failed(error: Error) -> Failure {
     let why = match code {
         "42601" => "the database cannot read the query: it has an error in its syntax",
         "42P01" => "there is no such table; look at the schema tool",
-        "42703" | "42702" => "a column is unknown or could be one of several; look at the schema tool and qualify it",
+        "42703" | "42702" => {
+            "a column is unknown or could be one of several; look at the schema tool and qualify it"
+        }
         "42883" | "42725" => "a function or operator does not fit the types it is given; cast them",
         "42501" => "the database does not let the gateway read this",
         "42803" => "a column must be in GROUP BY or inside an aggregate",
@@ -228,7 +242,11 @@ fn failed(error: Error) -> Failure {
 struct Text<'a>(&'a Value);
 
 impl ToSql for Text<'_> {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+    fn to_sql(
+        &self,
+        _: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
         match self.0 {
             Value::Null => return Ok(IsNull::Yes),
             Value::String(text) => out.extend_from_slice(text.as_bytes()),

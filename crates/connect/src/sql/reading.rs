@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
-    Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableAlias, TableFactor, TableWithJoins,
-    Value, Visit, Visitor,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Join, JoinConstraint, JoinOperator,
+    ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableAlias, TableFactor,
+    TableWithJoins, Value, Visit, Visitor,
 };
 
 use super::Flavor;
@@ -75,7 +75,8 @@ pub(super) fn read(flavor: Flavor, text: &str) -> Result<Reading, Failure> {
     let reading = std::thread::Builder::new()
         .stack_size(STACK_BYTES)
         .spawn(move || guard(flavor, &text).map(understand));
-    let reading = reading.map_err(|_| Failure::Unavailable("the query cannot be looked at now".to_owned()))?;
+    let reading =
+        reading.map_err(|_| Failure::Unavailable("the query cannot be looked at now".to_owned()))?;
     reading.join().map_err(|_| unreadable())?
 }
 
@@ -268,7 +269,8 @@ const fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
 
 /// Whether an argument stands for whole rows. Counting rows does not look into them.
 const fn takes_rows(argument: &FunctionArg, is_count: bool) -> bool {
-    let (FunctionArg::Named { arg, .. } | FunctionArg::ExprNamed { arg, .. } | FunctionArg::Unnamed(arg)) = argument;
+    let (FunctionArg::Named { arg, .. } | FunctionArg::ExprNamed { arg, .. } | FunctionArg::Unnamed(arg)) =
+        argument;
     match arg {
         FunctionArgExpr::Expr(_) => false,
         FunctionArgExpr::Wildcard => !is_count,
@@ -307,7 +309,10 @@ impl Visitor for Names {
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
         match factor {
             TableFactor::Table {
-                name, args: None, alias, ..
+                name,
+                args: None,
+                alias,
+                ..
             } => self.relation(name, alias.as_ref()),
             TableFactor::Table { alias, .. }
             | TableFactor::Derived { alias, .. }
@@ -327,7 +332,8 @@ impl Visitor for Names {
 impl Names {
     fn define(&mut self, alias: &TableAlias) {
         self.defined.insert(fold(&alias.name));
-        self.defined.extend(alias.columns.iter().map(|column| fold(&column.name)));
+        self.defined
+            .extend(alias.columns.iter().map(|column| fold(&column.name)));
     }
 
     fn relation(&mut self, name: &ObjectName, alias: Option<&TableAlias>) {

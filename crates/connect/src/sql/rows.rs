@@ -88,7 +88,9 @@ impl Rows {
             None => {}
         }
         if self.shortened {
-            notes.push(format!("values longer than {MOST_CHARACTERS} characters end in …"));
+            notes.push(format!(
+                "values longer than {MOST_CHARACTERS} characters end in …"
+            ));
         }
         let mut content = json!({
             "columns": self.columns,

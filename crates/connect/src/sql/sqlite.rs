@@ -39,7 +39,9 @@ pub(super) struct Call {
 
 impl Sqlite {
     pub(super) fn at(path: &Path) -> Self {
-        Self { path: path.to_owned() }
+        Self {
+            path: path.to_owned(),
+        }
     }
 
     /// Runs a query where blocking is allowed. It ends early when the future is dropped.
@@ -125,12 +127,11 @@ fn relation(connection: &Connection, named: &Named) -> Result<Option<Relation>, 
     if !schema.eq_ignore_ascii_case("main") {
         return super::not_there(named);
     }
-    let kind: Option<String> = {
-        let query = "SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE";
-        let found = connection.query_row(query, [name], |row| row.get(0));
-        optional(found)?
-    };
-    let Some(kind) = kind else {
+    // A virtual table shows what its module finds, as a view does.
+    let query = "SELECT type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' FROM sqlite_schema \
+                 WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE";
+    let found = optional(connection.query_row(query, [name], |row| row.get::<_, bool>(0)))?;
+    let Some(is_table) = found else {
         return super::not_there(named);
     };
     let columns = connection
@@ -140,7 +141,7 @@ fn relation(connection: &Connection, named: &Named) -> Result<Option<Relation>, 
             names.collect::<Result<Vec<_>, _>>()
         })
         .map_err(failed)?;
-    Ok(Some(Relation::new(named, "main", name, kind == "table", columns)))
+    Ok(Some(Relation::new(named, "main", name, is_table, columns)))
 }
 
 fn optional<T>(found: Result<T, Error>) -> Result<Option<T>, Failure> {
@@ -216,16 +217,21 @@ fn failed(error: Error) -> Failure {
             rejected("the query took longer than a query may take and was stopped")
         }
         Some(ErrorCode::TooBig) => rejected("a value in the query is larger than a value may be"),
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied) => {
-            rejected("the query would change data, and only reading is allowed")
-        }
+        Some(
+            ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied,
+        ) => rejected("the query would change data, and only reading is allowed"),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             Failure::Unavailable("the database is busy".to_owned())
         }
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
-            unreachable()
-        }
-        _ => rejected("the database refuses the query as it is written; look at the schema tool for tables and columns"),
+        Some(
+            ErrorCode::DatabaseCorrupt
+            | ErrorCode::NotADatabase
+            | ErrorCode::SystemIoFailure
+            | ErrorCode::CannotOpen,
+        ) => unreachable(),
+        _ => rejected(
+            "the database refuses the query as it is written; look at the schema tool for tables and columns",
+        ),
     }
 }
 

@@ -101,7 +101,13 @@ fn what_is_no_plain_query_is_refused_everywhere() {
             assert!(is_refused(flavor, text), "{flavor:?}: {text}");
         }
     }
-    for text in ["SELECT E'\\x41'", "SELECT $$x$$", "SELECT U&'x'", "SELECT N'x'", "SELECT B'1'"] {
+    for text in [
+        "SELECT E'\\x41'",
+        "SELECT $$x$$",
+        "SELECT U&'x'",
+        "SELECT N'x'",
+        "SELECT B'1'",
+    ] {
         assert!(is_refused(Flavor::Postgres, text), "{text}");
     }
     assert!(is_refused(Flavor::MySql, "SELECT 'a\\' OR 1=1'"));
@@ -157,8 +163,15 @@ fn long_chains_are_read_or_refused_and_never_end_the_program() {
     }
 }
 
-fn relation(schema: &str, name: &str, is_table: bool, columns: &[&str], reading: &Reading) -> Option<Relation> {
-    let meant = |named: &&Named| named.name == name && named.schema.as_deref().is_none_or(|own| own == schema);
+fn relation(
+    schema: &str,
+    name: &str,
+    is_table: bool,
+    columns: &[&str],
+    reading: &Reading,
+) -> Option<Relation> {
+    let meant =
+        |named: &&Named| named.name == name && named.schema.as_deref().is_none_or(|own| own == schema);
     let named = reading.relations.iter().find(meant)?;
     let columns = columns.iter().map(|column| (*column).to_owned()).collect();
     Some(Relation::new(named, schema, name, is_table, columns))
@@ -182,7 +195,12 @@ fn catalog() -> TableClasses {
 fn check(text: &str, columns: &[&str], expected: (Class, Class, &[Class])) {
     let reading = reading::read(Flavor::Postgres, text).unwrap();
     let relations: Vec<_> = [
-        ("public", "guests", true, ["id", "name", "email", "city"].as_slice()),
+        (
+            "public",
+            "guests",
+            true,
+            ["id", "name", "email", "city"].as_slice(),
+        ),
         ("public", "rooms", true, &["id", "name", "guest_id"]),
         ("public", "notes", true, &["id", "body"]),
         ("public", "vault", true, &["id", "body"]),
@@ -207,54 +225,214 @@ fn a_result_counts_as_what_it_touched() {
     use Class::{Confidential, Internal, Pii, Public, Secret};
     for (text, columns, expected) in [
         // Each column as it is declared, and the table for the others.
-        ("SELECT name FROM rooms", ["name"].as_slice(), (Public, Public, [Public].as_slice())),
-        ("SELECT name FROM guests", &["name"], (Internal, Internal, &[Internal])),
-        ("SELECT city FROM guests", &["city"], (Public, Internal, &[Public])),
-        ("SELECT name, email FROM guests", &["name", "email"], (Pii, Internal, &[Internal, Pii])),
-        ("SELECT email AS name, name AS email FROM guests", &["name", "email"], (Pii, Internal, &[Pii, Internal])),
-        ("SELECT * FROM guests", &["id", "name", "email", "city"], (Pii, Internal, &[Internal, Internal, Pii, Public])),
-        ("SELECT g.* FROM guests g", &["id", "email"], (Pii, Internal, &[Internal, Pii])),
+        (
+            "SELECT name FROM rooms",
+            ["name"].as_slice(),
+            (Public, Public, [Public].as_slice()),
+        ),
+        (
+            "SELECT name FROM guests",
+            &["name"],
+            (Internal, Internal, &[Internal]),
+        ),
+        (
+            "SELECT city FROM guests",
+            &["city"],
+            (Public, Internal, &[Public]),
+        ),
+        (
+            "SELECT name, email FROM guests",
+            &["name", "email"],
+            (Pii, Internal, &[Internal, Pii]),
+        ),
+        (
+            "SELECT email AS name, name AS email FROM guests",
+            &["name", "email"],
+            (Pii, Internal, &[Pii, Internal]),
+        ),
+        (
+            "SELECT * FROM guests",
+            &["id", "name", "email", "city"],
+            (Pii, Internal, &[Internal, Internal, Pii, Public]),
+        ),
+        (
+            "SELECT g.* FROM guests g",
+            &["id", "email"],
+            (Pii, Internal, &[Internal, Pii]),
+        ),
         ("SELECT Email FROM Guests", &["email"], (Pii, Internal, &[Pii])),
-        ("SELECT \"EMAIL\" FROM \"guests\"", &["EMAIL"], (Pii, Internal, &[Pii])),
-        ("SELECT upper(email), name FROM guests", &["upper", "name"], (Pii, Internal, &[Pii, Internal])),
+        (
+            "SELECT \"EMAIL\" FROM \"guests\"",
+            &["EMAIL"],
+            (Pii, Internal, &[Pii]),
+        ),
+        (
+            "SELECT upper(email), name FROM guests",
+            &["upper", "name"],
+            (Pii, Internal, &[Pii, Internal]),
+        ),
         // What a filter, a join or an order looks at counts for all.
-        ("SELECT name FROM guests WHERE email LIKE 'a%'", &["name"], (Pii, Confidential, &[Pii])),
-        ("SELECT name FROM guests ORDER BY email", &["name"], (Pii, Confidential, &[Pii])),
-        ("SELECT name, email AS e FROM guests ORDER BY e", &["name", "e"], (Pii, Confidential, &[Pii, Pii])),
-        ("SELECT name, email FROM guests ORDER BY 2", &["name", "email"], (Pii, Confidential, &[Pii, Pii])),
-        ("SELECT city FROM guests WHERE name = 'x'", &["city"], (Internal, Internal, &[Internal])),
-        ("SELECT r.name FROM rooms r JOIN guests g ON g.id = r.guest_id", &["name"], (Internal, Internal, &[Internal])),
-        ("SELECT r.name FROM rooms r JOIN guests g USING (id)", &["name"], (Internal, Internal, &[Internal])),
-        ("SELECT r.name FROM rooms r NATURAL JOIN guests g", &["name"], (Pii, Confidential, &[Pii])),
+        (
+            "SELECT name FROM guests WHERE email LIKE 'a%'",
+            &["name"],
+            (Pii, Confidential, &[Pii]),
+        ),
+        (
+            "SELECT name FROM guests ORDER BY email",
+            &["name"],
+            (Pii, Confidential, &[Pii]),
+        ),
+        (
+            "SELECT name, email AS e FROM guests ORDER BY e",
+            &["name", "e"],
+            (Pii, Confidential, &[Pii, Pii]),
+        ),
+        (
+            "SELECT name, email FROM guests ORDER BY 2",
+            &["name", "email"],
+            (Pii, Confidential, &[Pii, Pii]),
+        ),
+        (
+            "SELECT city FROM guests WHERE name = 'x'",
+            &["city"],
+            (Internal, Internal, &[Internal]),
+        ),
+        (
+            "SELECT r.name FROM rooms r JOIN guests g ON g.id = r.guest_id",
+            &["name"],
+            (Internal, Internal, &[Internal]),
+        ),
+        (
+            "SELECT r.name FROM rooms r JOIN guests g USING (id)",
+            &["name"],
+            (Internal, Internal, &[Internal]),
+        ),
+        (
+            "SELECT r.name FROM rooms r NATURAL JOIN guests g",
+            &["name"],
+            (Pii, Confidential, &[Pii]),
+        ),
         // That rows are there is a look at the table.
-        ("SELECT count(*) FROM guests", &["count"], (Internal, Internal, &[Internal])),
-        ("SELECT count(*) FROM vault", &["count"], (Secret, Confidential, &[Secret])),
-        ("SELECT r.name FROM rooms r, vault", &["name"], (Secret, Confidential, &[Secret])),
-        ("SELECT 1 WHERE EXISTS (SELECT 1 FROM vault)", &["?column?"], (Secret, Confidential, &[Secret])),
+        (
+            "SELECT count(*) FROM guests",
+            &["count"],
+            (Internal, Internal, &[Internal]),
+        ),
+        (
+            "SELECT count(*) FROM vault",
+            &["count"],
+            (Secret, Confidential, &[Secret]),
+        ),
+        (
+            "SELECT r.name FROM rooms r, vault",
+            &["name"],
+            (Secret, Confidential, &[Secret]),
+        ),
+        (
+            "SELECT 1 WHERE EXISTS (SELECT 1 FROM vault)",
+            &["?column?"],
+            (Secret, Confidential, &[Secret]),
+        ),
         // Other ways to a column.
         ("SELECT g FROM guests g", &["g"], (Pii, Internal, &[Pii])),
         ("SELECT guests FROM guests", &["guests"], (Pii, Internal, &[Pii])),
-        ("SELECT to_json(g) FROM guests g", &["to_json"], (Pii, Internal, &[Pii])),
-        ("SELECT g.to_json FROM guests g", &["to_json"], (Pii, Internal, &[Pii])),
-        ("SELECT row_to_json(g.*) FROM guests g", &["row_to_json"], (Pii, Internal, &[Pii])),
-        ("SELECT count(g.*) FROM guests g", &["count"], (Pii, Internal, &[Pii])),
-        ("SELECT b FROM guests AS g(a, b, c, d)", &["b"], (Pii, Confidential, &[Pii])),
-        ("SELECT (g).email FROM guests g", &["email"], (Pii, Internal, &[Pii])),
-        ("SELECT e FROM (SELECT email AS e FROM guests) t", &["e"], (Pii, Confidential, &[Pii])),
-        ("SELECT e FROM (SELECT * FROM guests) AS t(a, b, e, d)", &["e"], (Pii, Confidential, &[Pii])),
-        ("WITH t AS (SELECT * FROM guests) SELECT name FROM t", &["name"], (Pii, Confidential, &[Pii])),
-        ("WITH t(x) AS (SELECT email FROM guests) SELECT x FROM t", &["x"], (Pii, Confidential, &[Pii])),
-        ("SELECT name FROM rooms UNION SELECT email FROM guests", &["name"], (Pii, Confidential, &[Pii])),
-        ("SELECT (SELECT max(email) FROM guests) FROM rooms", &["max"], (Pii, Internal, &[Pii])),
-        ("SELECT name FROM rooms WHERE name IN (SELECT email FROM guests)", &["name"], (Pii, Confidential, &[Pii])),
-        ("SELECT name FROM rooms, LATERAL (SELECT email FROM guests) t", &["name"], (Pii, Confidential, &[Pii])),
+        (
+            "SELECT to_json(g) FROM guests g",
+            &["to_json"],
+            (Pii, Internal, &[Pii]),
+        ),
+        (
+            "SELECT g.to_json FROM guests g",
+            &["to_json"],
+            (Pii, Internal, &[Pii]),
+        ),
+        (
+            "SELECT row_to_json(g.*) FROM guests g",
+            &["row_to_json"],
+            (Pii, Internal, &[Pii]),
+        ),
+        (
+            "SELECT count(g.*) FROM guests g",
+            &["count"],
+            (Pii, Internal, &[Pii]),
+        ),
+        (
+            "SELECT b FROM guests AS g(a, b, c, d)",
+            &["b"],
+            (Pii, Confidential, &[Pii]),
+        ),
+        (
+            "SELECT (g).email FROM guests g",
+            &["email"],
+            (Pii, Internal, &[Pii]),
+        ),
+        (
+            "SELECT e FROM (SELECT email AS e FROM guests) t",
+            &["e"],
+            (Pii, Confidential, &[Pii]),
+        ),
+        (
+            "SELECT e FROM (SELECT * FROM guests) AS t(a, b, e, d)",
+            &["e"],
+            (Pii, Confidential, &[Pii]),
+        ),
+        (
+            "WITH t AS (SELECT * FROM guests) SELECT name FROM t",
+            &["name"],
+            (Pii, Confidential, &[Pii]),
+        ),
+        (
+            "WITH t(x) AS (SELECT email FROM guests) SELECT x FROM t",
+            &["x"],
+            (Pii, Confidential, &[Pii]),
+        ),
+        (
+            "SELECT name FROM rooms UNION SELECT email FROM guests",
+            &["name"],
+            (Pii, Confidential, &[Pii]),
+        ),
+        (
+            "SELECT (SELECT max(email) FROM guests) FROM rooms",
+            &["max"],
+            (Pii, Internal, &[Pii]),
+        ),
+        (
+            "SELECT name FROM rooms WHERE name IN (SELECT email FROM guests)",
+            &["name"],
+            (Pii, Confidential, &[Pii]),
+        ),
+        (
+            "SELECT name FROM rooms, LATERAL (SELECT email FROM guests) t",
+            &["name"],
+            (Pii, Confidential, &[Pii]),
+        ),
         // A name that the query gives does not hide a table.
-        ("WITH guests AS (SELECT 1 AS id) SELECT id FROM guests", &["id"], (Internal, Internal, &[Internal])),
-        ("SELECT id FROM guests UNION ALL (WITH guests AS (SELECT 2 AS id) SELECT id FROM guests)", &["id"], (Internal, Internal, &[Internal])),
+        (
+            "WITH guests AS (SELECT 1 AS id) SELECT id FROM guests",
+            &["id"],
+            (Internal, Internal, &[Internal]),
+        ),
+        (
+            "SELECT id FROM guests UNION ALL (WITH guests AS (SELECT 2 AS id) SELECT id FROM guests)",
+            &["id"],
+            (Internal, Internal, &[Internal]),
+        ),
         // Tables that nobody named, and views of who knows what.
-        ("SELECT body FROM notes", &["body"], (Confidential, Confidential, &[Confidential])),
-        ("SELECT id FROM everyone", &["id"], (Secret, Confidential, &[Secret])),
-        ("SELECT id FROM other.guests", &["id"], (Confidential, Confidential, &[Confidential])),
+        (
+            "SELECT body FROM notes",
+            &["body"],
+            (Confidential, Confidential, &[Confidential]),
+        ),
+        (
+            "SELECT id FROM everyone",
+            &["id"],
+            (Secret, Confidential, &[Secret]),
+        ),
+        (
+            "SELECT id FROM other.guests",
+            &["id"],
+            (Confidential, Confidential, &[Confidential]),
+        ),
         ("SELECT 1", &["?column?"], (Public, Public, &[Public])),
         ("VALUES (1)", &["column1"], (Public, Public, &[Public])),
     ] {
@@ -279,11 +457,18 @@ fn any_query() -> impl Strategy<Value = (String, bool)> {
             inner.clone().prop_map(|(a, x)| (format!("upper({a})"), x)),
             (inner.clone(), inner.clone())
                 .prop_map(|((a, x), (b, y))| (format!("CASE WHEN {a} IS NULL THEN {b} END"), x && y)),
-            inner.clone().prop_map(|(a, x)| (format!("(SELECT max({a}) FROM guests g)"), x)),
+            inner
+                .clone()
+                .prop_map(|(a, x)| (format!("(SELECT max({a}) FROM guests g)"), x)),
             inner.prop_map(|(a, x)| (format!("coalesce({a}, '')"), x)),
         ]
     });
-    (expr.clone(), expr).prop_map(|((a, x), (b, y))| (format!("SELECT {a} AS a FROM guests g WHERE {b} IS NOT NULL"), x && y))
+    (expr.clone(), expr).prop_map(|((a, x), (b, y))| {
+        (
+            format!("SELECT {a} AS a FROM guests g WHERE {b} IS NOT NULL"),
+            x && y,
+        )
+    })
 }
 
 proptest! {

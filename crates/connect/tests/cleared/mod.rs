@@ -1,7 +1,9 @@
 //! Arguments that a decision let through, as the gateway hands them to a connector.
 
 use serde_json::Value;
-use tidegate_core::{Attempt, Class, Cleared, ContextState, Decision, Kinds, Name, Tool, ToolFacts, Veiled, decide};
+use tidegate_core::{
+    Attempt, Class, Cleared, ContextState, Decision, Kinds, Name, Tool, ToolFacts, Veiled, decide,
+};
 
 /// Clears arguments for a tool that may be given anything.
 pub(crate) fn cleared(arguments: Value) -> Cleared<Value> {
@@ -16,6 +18,8 @@ pub(crate) fn cleared(arguments: Value) -> Cleared<Value> {
     };
     match decide(attempt) {
         Decision::Allow(permit) => permit.clear(arguments),
-        Decision::Deny(_) | Decision::Hold(_) => panic!("a clean session may call a tool that takes anything"),
+        Decision::Deny(_) | Decision::Hold(_) => {
+            panic!("a clean session may call a tool that takes anything")
+        }
     }
 }

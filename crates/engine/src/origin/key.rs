@@ -51,6 +51,12 @@ impl OriginKey {
         }
     }
 
+    /// A key that several gateways derive from what they share.
+    #[must_use]
+    pub fn derived(key: [u8; 32]) -> Self {
+        Self(Zeroizing::new(key))
+    }
+
     fn read(path: &Path) -> Result<Self, OriginKeyError> {
         let mut file = File::open(path)?;
         if file.metadata()?.mode() & 0o077 != 0 {
@@ -95,8 +101,24 @@ impl OriginKey {
         Digester(keyed(&own))
     }
 
+    /// A digest of something else than a value, under a key of the same making.
+    pub(crate) fn mac(&self, text: &[u8]) -> Hmac<Sha256> {
+        let mut mac = keyed(&self.0);
+        mac.update(text);
+        mac
+    }
+
+    /// Another key, for another use of the same secret.
+    pub(crate) fn for_purpose(&self, purpose: &[u8]) -> Zeroizing<[u8; 32]> {
+        let mut mac = keyed(&self.0);
+        // A session's name cannot begin like this, so its key is never the same.
+        mac.update(b"/");
+        mac.update(purpose);
+        Zeroizing::new(mac.finalize().into_bytes().into())
+    }
+
     #[cfg(test)]
-    pub(super) fn fixed() -> Self {
+    pub(crate) fn fixed() -> Self {
         Self(Zeroizing::new([7; 32]))
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use tidegate_connect::Failure;
 use tidegate_core::{Refusal, Rule};
 use tidegate_engine::{AccessError, Form};
+use tidegate_store::Gate;
 use utoipa::ToSchema;
 
 use super::calls::{allowed, refused, responded};
@@ -64,20 +65,20 @@ pub(crate) async fn call(
         form: Form::Plain,
         seal: body.seal,
     };
-    let refusal = |decision: &'static str, refusal: &Refusal| ConnectAnswer {
-        decision: refused(decision, refusal),
+    let refusal = |decision: &'static str, refusal: &Refusal, gate: Option<&Gate>| ConnectAnswer {
+        decision: refused(decision, refusal, gate),
         response: None,
     };
     let answer = match app.connectors.call(&app.engine, &caller, &id, call).await {
         Ok(called) => ConnectAnswer {
-            decision: allowed(&called.before, false),
+            decision: allowed(called.passed.0, &called.before, called.passed.1.as_ref()),
             response: Some(responded(&tool, called.delivered)),
         },
         Err(CallError::Denied(denied)) if denied.rule() == Rule::UnknownTool => {
             return Err(Problem::unknown_tool(&denied));
         }
-        Err(CallError::Denied(denied)) => refusal("deny", &denied),
-        Err(CallError::Held(held)) => refusal("hold", &held),
+        Err(CallError::Denied(denied)) => refusal("deny", &denied, None),
+        Err(CallError::Held(held, gate)) => refusal("hold", &held, gate.as_deref()),
         Err(CallError::Unknown) => return Err(Problem::unknown_tool(&Refusal::unknown_tool(tool))),
         Err(CallError::Access(error)) => return Err(error.into()),
         Err(CallError::Veil(error)) => return Err(AccessError::from(error).into()),
@@ -90,7 +91,9 @@ pub(crate) async fn call(
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         let status = match failure {
-            Failure::Arguments(_) | Failure::Refused(_) | Failure::Rejected(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Failure::Arguments(_) | Failure::Refused(_) | Failure::Rejected(_) => {
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
             Failure::Missing(_) => StatusCode::NOT_FOUND,
             Failure::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Failure::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,

@@ -13,11 +13,13 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use super::pace::Pace;
 use crate::router::Shared;
 
 /// Everything that is counted.
 pub struct Metrics {
     registry: Registry,
+    pub(crate) pace: Pace,
     pub(crate) decisions: Family<DecisionLabels, Counter>,
     pub(crate) rises: Family<RiseLabels, Counter>,
     pub(crate) sessions_opened: Counter,
@@ -67,6 +69,7 @@ impl Metrics {
         let seconds: fn() -> Histogram = || Histogram::new(SECONDS);
         let mut metrics = Self {
             registry: Registry::with_prefix("tidegate"),
+            pace: Pace::new(),
             decisions: Family::default(),
             rises: Family::default(),
             sessions_opened: Counter::default(),

@@ -3,10 +3,14 @@
 mod decision_log;
 mod metrics;
 mod observer;
+mod pace;
+mod samples;
 mod traces;
 
 pub use decision_log::{DecisionLog, LogTarget};
 pub use metrics::Metrics;
 pub(crate) use metrics::observe_request;
 pub use observer::Telemetry;
+pub(crate) use pace::Minute;
+pub(crate) use samples::samples;
 pub use traces::{TraceError, Traces};

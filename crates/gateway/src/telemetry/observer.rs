@@ -30,6 +30,7 @@ impl Observer for Telemetry {
             rule: record.rule(),
         };
         self.metrics.decisions.get_or_create(&labels).inc();
+        self.metrics.pace.count(record.at, record.verdict());
         self.log.write(record);
         let context = &record.session.context;
         tracing::info_span!(

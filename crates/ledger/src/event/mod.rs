@@ -16,8 +16,9 @@ pub use access::{
     ContextAssembly, InjectionDetectionHit, OutputDelivery, PiiEgressBlock, ToolArgumentConstruction,
 };
 pub use control::{
-    DatasetAdded, Decision, EvidenceDestroyed, ExitUsed, GateDecided, GateOpened, GatewayStarted,
-    GatewayStopped, PolicyChanged, Reset, Rise, SessionOpened, TokenUsedByAdmin,
+    ConnectionRefused, DatasetAdded, Decision, EvidenceDestroyed, ExitUsed, GateDecided, GateOpened,
+    GateRevealed, GateSpent, GatewayStarted, GatewayStopped, PolicyChanged, Reset, Rise, SessionOpened,
+    TokenUsedByAdmin,
 };
 pub use parts::{
     CitationOutcome, DestructionCause, Disposition, EvidencePointer, FieldNames, GateOutcome, MemoryAct,
@@ -64,12 +65,15 @@ events! {
     PiiEgressBlock => "pii_egress_block": "Data was stopped before it reached a destination.",
     OutputDelivery => "output_delivery": "An output was shown to someone.",
     Decision => "decision": "A call was allowed, denied or held.",
+    ConnectionRefused => "connection_refused": "A connection that belongs to no session was refused.",
     Rise => "rise": "A session's label rose.",
     SessionOpened => "session_opened": "A session began.",
     DatasetAdded => "dataset_added": "A private dataset was registered with a session.",
     Reset => "reset": "An administrator lowered a session's label.",
     GateOpened => "gate_opened": "A call waits for a person.",
     GateDecided => "gate_decided": "A person answered, or nobody did in time.",
+    GateSpent => "gate_spent": "An approval was used up.",
+    GateRevealed => "gate_revealed": "A reviewer was shown raw what a gate is about.",
     PolicyChanged => "policy_changed": "Another policy took effect.",
     TokenUsedByAdmin => "token_used_by_admin": "An administrator's token was used.",
     EvidenceDestroyed => "evidence_destroyed": "Evidence was destroyed.",
@@ -102,10 +106,13 @@ impl Event {
             Self::SessionEnded(event) => Some(event.label),
             Self::ChildOpened(event) => Some(event.label),
             Self::ChildReturned(event) => Some(event.data_class),
+            Self::GateRevealed(event) => Some(event.data_class),
             Self::InjectionDetectionHit(_)
+            | Self::ConnectionRefused(_)
             | Self::SessionOpened(_)
             | Self::GateOpened(_)
             | Self::GateDecided(_)
+            | Self::GateSpent(_)
             | Self::PolicyChanged(_)
             | Self::TokenUsedByAdmin(_)
             | Self::ExitUsed(_)
@@ -123,16 +130,19 @@ impl Event {
             Self::ToolArgumentConstruction(event) => Some(&event.tool_id),
             Self::Decision(event) => Some(&event.tool),
             Self::GateOpened(event) => event.tool.as_ref(),
+            Self::GateSpent(event) => event.tool.as_ref(),
             Self::ExitUsed(event) => Some(&event.tool),
             Self::ContextAssembly(_)
             | Self::InjectionDetectionHit(_)
             | Self::PiiEgressBlock(_)
             | Self::OutputDelivery(_)
+            | Self::ConnectionRefused(_)
             | Self::Rise(_)
             | Self::SessionOpened(_)
             | Self::DatasetAdded(_)
             | Self::Reset(_)
             | Self::GateDecided(_)
+            | Self::GateRevealed(_)
             | Self::PolicyChanged(_)
             | Self::TokenUsedByAdmin(_)
             | Self::EvidenceDestroyed(_)

@@ -53,10 +53,14 @@ impl Walk {
     pub(super) fn segment(&mut self, number: u64, bytes: &[u8], last: bool) -> Result<(), FirstBad> {
         let header = self.header(number, bytes)?;
         let (frames, position) = whole_frames(bytes);
-        let hashed = hashes::all_hold(&frames);
-        for (position, frame) in &frames {
-            self.frame(number, *position, &header, frame, bytes, hashed)?;
-        }
+        hashes::beside(&frames, |hashes| {
+            frames
+                .iter()
+                .enumerate()
+                .try_for_each(|(nth, (position, frame))| {
+                    self.frame(number, *position, &header, frame, bytes, hashes.hold(nth))
+                })
+        })?;
         match segment::at(bytes, position) {
             At::End | At::Broken | At::Frame(_) if frames.is_empty() => {
                 return Err(FirstBad::at(number, position, What::FrameChanged));

@@ -7,7 +7,7 @@ use tidegate_core::{Ident, Name};
 use super::SqliteStore;
 use super::failure::failed;
 use super::writer::Batch;
-use crate::{Origin, OriginBounds, OriginChunk, OriginStore, Recalled, StoreError};
+use crate::{Origin, OriginBounds, OriginChunk, OriginMemory, OriginStore, Recalled, StoreError};
 
 #[async_trait]
 impl OriginStore for SqliteStore {
@@ -30,11 +30,13 @@ impl OriginStore for SqliteStore {
     ) -> Result<(), StoreError> {
         let session = session.clone();
         let remember = move |batch: &Batch<'_>| {
-            let mut memory = Memory::of_writer(batch.conn, &session)?;
+            let mut memory = of_writer(batch.conn, &session)?;
             for chunk in &chunks {
-                memory.take(batch.conn, &session, chunk, bounds)?;
+                if memory.takes(chunk, bounds) {
+                    put_chunk(batch.conn, &session, chunk)?;
+                }
             }
-            memory.write(batch.conn, &session)?;
+            write(batch.conn, &session, memory)?;
             batch.wrote_beside();
             Ok(())
         };
@@ -44,9 +46,9 @@ impl OriginStore for SqliteStore {
     async fn close(&self, session: &Ident) -> Result<(), StoreError> {
         let session = session.clone();
         let close = move |batch: &Batch<'_>| {
-            let mut memory = Memory::of_writer(batch.conn, &session)?;
+            let mut memory = of_writer(batch.conn, &session)?;
             memory.closed = true;
-            memory.write(batch.conn, &session)?;
+            write(batch.conn, &session, memory)?;
             batch.wrote_beside();
             Ok(())
         };
@@ -73,67 +75,29 @@ impl OriginStore for SqliteStore {
     }
 }
 
-/// How much is kept of a session.
-struct Memory {
-    closed: bool,
-    operator: usize,
-    others: usize,
+/// The memory to write to; one that was never begun is closed from its start.
+fn of_writer(conn: &Connection, session: &Ident) -> Result<OriginMemory, StoreError> {
+    if let Some(memory) = memory(conn, session)? {
+        return Ok(memory);
+    }
+    demand_session(conn, session)?;
+    put_memory(conn, session, true)?;
+    Ok(OriginMemory::NEVER_BEGUN)
 }
 
-impl Memory {
-    /// The memory to write to; one that was never begun is closed from its start.
-    fn of_writer(conn: &Connection, session: &Ident) -> Result<Self, StoreError> {
-        if let Some(memory) = memory(conn, session)? {
-            return Ok(memory);
-        }
-        demand_session(conn, session)?;
-        put_memory(conn, session, true)?;
-        Ok(Self {
-            closed: true,
-            operator: 0,
-            others: 0,
+fn write(conn: &Connection, session: &Ident, memory: OriginMemory) -> Result<(), StoreError> {
+    let sql = "UPDATE origin SET closed = ?2, operator_kept = ?3, others_kept = ?4 WHERE session = ?1";
+    conn.prepare_cached(sql)
+        .and_then(|mut statement| {
+            statement.execute(params![
+                session.as_str(),
+                memory.closed,
+                count(memory.operator),
+                count(memory.others)
+            ])
         })
-    }
-
-    fn take(
-        &mut self,
-        conn: &Connection,
-        session: &Ident,
-        chunk: &OriginChunk,
-        bounds: OriginBounds,
-    ) -> Result<(), StoreError> {
-        let is_operators = chunk.origin == Origin::Operator;
-        let (kept, bound) = if is_operators {
-            (&mut self.operator, bounds.operator)
-        } else {
-            (&mut self.others, bounds.others)
-        };
-        let grown = kept.saturating_add(chunk.digests.len());
-        if !is_operators && (self.closed || grown > bound) {
-            self.closed = true;
-            return Ok(());
-        }
-        if grown > bound {
-            return Ok(());
-        }
-        *kept = grown;
-        put_chunk(conn, session, chunk)
-    }
-
-    fn write(&self, conn: &Connection, session: &Ident) -> Result<(), StoreError> {
-        let sql = "UPDATE origin SET closed = ?2, operator_kept = ?3, others_kept = ?4 WHERE session = ?1";
-        conn.prepare_cached(sql)
-            .and_then(|mut statement| {
-                statement.execute(params![
-                    session.as_str(),
-                    self.closed,
-                    count(self.operator),
-                    count(self.others)
-                ])
-            })
-            .map_err(failed)?;
-        Ok(())
-    }
+        .map_err(failed)?;
+    Ok(())
 }
 
 fn demand_session(conn: &Connection, session: &Ident) -> Result<(), StoreError> {
@@ -144,13 +108,13 @@ fn demand_session(conn: &Connection, session: &Ident) -> Result<(), StoreError> 
     if found { Ok(()) } else { Err(StoreError::NoSession) }
 }
 
-fn memory(conn: &Connection, session: &Ident) -> Result<Option<Memory>, StoreError> {
+fn memory(conn: &Connection, session: &Ident) -> Result<Option<OriginMemory>, StoreError> {
     let read = |row: &Row<'_>| {
         let kept = |column| {
             row.get::<_, i64>(column)
                 .map(|number| usize::try_from(number).unwrap_or(usize::MAX))
         };
-        Ok(Memory {
+        Ok(OriginMemory {
             closed: row.get(0)?,
             operator: kept(1)?,
             others: kept(2)?,

@@ -95,14 +95,21 @@ pub(super) fn read(root: &mut Section<'_, '_>, directory: &Path, servers: &[Serv
     let Some(mut section) = root.section("catalog") else {
         return catalog;
     };
-    let mut taken: HashSet<String> = servers.iter().map(|server| server.name.as_str().to_owned()).collect();
+    let mut taken: HashSet<String> = servers
+        .iter()
+        .map(|server| server.name.as_str().to_owned())
+        .collect();
     for (name, mut source) in section.sections("sql") {
         let name = read_name(name, &source, &mut taken);
-        catalog.databases.extend(read_database(name, &mut source, directory));
+        catalog
+            .databases
+            .extend(read_database(name, &mut source, directory));
     }
     for (name, mut source) in section.sections("files") {
         let name = read_name(name, &source, &mut taken);
-        catalog.directories.extend(read_directory(name, &mut source, directory));
+        catalog
+            .directories
+            .extend(read_directory(name, &mut source, directory));
     }
     for (name, mut source) in section.sections("openapi") {
         let name = read_name(name, &source, &mut taken);
@@ -133,10 +140,13 @@ fn read_database(name: Option<Ident>, section: &mut Section<'_, '_>, directory: 
     let (url_env, path) = (section.text("url_env"), section.text("path"));
     let report = section.report();
     let place = match (url_env, path) {
-        (Some(text), None) => variable(section, &section.name_of("url_env"), text).map(DatabasePlace::Variable),
+        (Some(text), None) => {
+            variable(section, &section.name_of("url_env"), text).map(DatabasePlace::Variable)
+        }
         (None, Some(path)) => Some(DatabasePlace::File(directory.join(path.value))),
         _ => {
-            let needed = "a database needs url_env, the variable that holds its address, or the path of a SQLite file";
+            let needed =
+                "a database needs url_env, the variable that holds its address, or the path of a SQLite file";
             report.error(section.offset, needed);
             None
         }
@@ -170,7 +180,9 @@ fn read_database(name: Option<Ident>, section: &mut Section<'_, '_>, directory: 
 fn read_directory(name: Option<Ident>, section: &mut Section<'_, '_>, directory: &Path) -> Option<Directory> {
     let root = section.text("root").filter(|root| !root.trim().is_empty());
     if root.is_none() {
-        section.report().error(section.offset, "files need a root, the directory to read below");
+        section
+            .report()
+            .error(section.offset, "files need a root, the directory to read below");
     }
     let classes = read_paths(section);
     let names = read_names(section);
@@ -208,7 +220,11 @@ fn read_api(name: Option<Ident>, section: &mut Section<'_, '_>, directory: &Path
     let tags = read_classes(section, "tags");
     let paths = read_paths(section);
     let fields = read_fields(section);
-    let operations = section.texts("operations").iter().map(|text| (*text.value).to_owned()).collect();
+    let operations = section
+        .texts("operations")
+        .iter()
+        .map(|text| (*text.value).to_owned())
+        .collect();
     let external = section.flag("external").is_none_or(|flag| flag.value);
     let ceiling = read_ceiling(section);
     let ca_file = section.text("ca_file").map(|file| directory.join(file.value));
@@ -221,7 +237,10 @@ fn read_api(name: Option<Ident>, section: &mut Section<'_, '_>, directory: &Path
             None => None,
         },
         headers_env,
-        tags: tags.into_iter().map(|(tag, class)| ((*tag).to_owned(), class)).collect(),
+        tags: tags
+            .into_iter()
+            .map(|(tag, class)| ((*tag).to_owned(), class))
+            .collect(),
         paths: paths?,
         fields,
         operations,
@@ -264,10 +283,16 @@ fn read_paths(section: &mut Section<'_, '_>) -> Option<PathClasses> {
     let patterns = read_classes(section, "paths");
     for (pattern, class) in &patterns {
         if let Err(why) = PathClasses::new([(pattern.value, *class)], default) {
-            section.report().error(pattern.offset, format_args!("{name}: {why}"));
+            section
+                .report()
+                .error(pattern.offset, format_args!("{name}: {why}"));
         }
     }
-    PathClasses::new(patterns.iter().map(|(pattern, class)| (pattern.value, *class)), default).ok()
+    PathClasses::new(
+        patterns.iter().map(|(pattern, class)| (pattern.value, *class)),
+        default,
+    )
+    .ok()
 }
 
 fn read_fields(section: &mut Section<'_, '_>) -> Vec<(FieldPattern, Class)> {
@@ -275,7 +300,8 @@ fn read_fields(section: &mut Section<'_, '_>) -> Vec<(FieldPattern, Class)> {
     let fields = read_classes(section, "fields");
     let read = |(path, class): (At<&str>, Class)| {
         let pattern = path.parse::<FieldPattern>();
-        let pattern = pattern.map_err(|why| section.report().error(path.offset, format_args!("{name}: {why}")));
+        let pattern =
+            pattern.map_err(|why| section.report().error(path.offset, format_args!("{name}: {why}")));
         pattern.ok().map(|pattern| (pattern, class))
     };
     fields.into_iter().filter_map(read).collect()
@@ -288,7 +314,10 @@ fn read_bounds(section: &mut Section<'_, '_>) -> Bounds {
         ("max_bytes", 1_024..=64 << 20, &mut bounds.bytes),
         ("at_once", 1..=256, &mut bounds.at_once),
     ] {
-        if let Some(count) = section.count(key, range).and_then(|count| usize::try_from(count).ok()) {
+        if let Some(count) = section
+            .count(key, range)
+            .and_then(|count| usize::try_from(count).ok())
+        {
             *bound = count;
         }
     }
@@ -330,7 +359,10 @@ mod tests {
                 "[catalog.sql.a]\npath = \"a.db\"\n[catalog.files.a]\nroot = \"x\"",
                 "3:16: catalog: a server or another source has this name, and their tools would be mixed up",
             ),
-            ("[catalog.files.docs]", "1:2: files need a root, the directory to read below"),
+            (
+                "[catalog.files.docs]",
+                "1:2: files need a root, the directory to read below",
+            ),
             (
                 "[catalog.openapi.pets]",
                 "1:2: an API needs a document, the file of its OpenAPI description, or a document_url",

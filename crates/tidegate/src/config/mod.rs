@@ -6,9 +6,12 @@
 
 mod catalog;
 mod citations;
+mod console;
 #[cfg(test)]
 mod context_tests;
 mod detect;
+mod egress;
+mod gates;
 mod integrity;
 mod limits;
 mod mcp;
@@ -29,7 +32,7 @@ mod walk;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tidegate_engine::{Policy, RunRules};
+use tidegate_engine::{GateRules, Policy, RunRules};
 use tidegate_gateway::Limits;
 use tidegate_gateway::telemetry::LogTarget;
 use tidegate_ledger::vault::Retention;
@@ -38,7 +41,9 @@ use toml::de::DeTable;
 
 pub(crate) use catalog::{Api, Catalog, Database, DatabasePlace, Directory, DocumentPlace};
 pub(crate) use citations::{Citation, Record};
+pub(crate) use console::PROPOSED;
 pub(crate) use detect::Detect;
+pub(crate) use egress::Egress;
 pub(crate) use model::{Model, Source};
 pub(crate) use openfga::{Login, OpenFga};
 pub(crate) use problem::{Problem, Severity};
@@ -89,10 +94,16 @@ pub(crate) struct Config {
     pub(crate) citations: Vec<Citation>,
     /// What runs may keep and hand back.
     pub(crate) runs: RunRules,
+    /// How people are asked.
+    pub(crate) gates: GateRules,
     /// Who says who may use which tool, if not the control list.
     pub(crate) openfga: Option<OpenFga>,
     /// The sources that the gateway reads itself.
     pub(crate) catalog: Catalog,
+    /// The pages for people, if there are to be any.
+    pub(crate) console: Option<tidegate_gateway::ConsoleOptions>,
+    /// Where what runs in a session may connect to.
+    pub(crate) egress: Egress,
 }
 
 /// What flags and variables say; each wins over the file.
@@ -123,7 +134,12 @@ pub(crate) fn check(text: &str, directory: &Path, overrides: &Overrides) -> Chec
         let offset = mistake.span().map_or(text.len(), |span| span.start);
         report.error(offset, mistake.message());
     }
-    let config = read(Section::root(&report, document.get_ref()), directory, overrides);
+    let config = read(
+        Section::root(&report, document.get_ref()),
+        text,
+        directory,
+        overrides,
+    );
     let problems = report.into_problems(mistakes.len());
     let failed = problems.iter().any(|problem| problem.severity == Severity::Error);
     Checked {
@@ -132,7 +148,7 @@ pub(crate) fn check(text: &str, directory: &Path, overrides: &Overrides) -> Chec
     }
 }
 
-fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> Option<Config> {
+fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Overrides) -> Option<Config> {
     let report = root.report();
     let listen = read_listen(&mut root);
     let listen = overrides.listen.or(listen).unwrap_or(DEFAULT_LISTEN);
@@ -152,10 +168,13 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
     let sources = sources::read(&mut root, tools.as_ref());
     let citations = citations::read(&mut root, directory);
     let runs = runs::read(&mut root);
+    let gates = gates::read(&mut root);
     let openfga = openfga::read(&mut root);
     let catalog = catalog::read(&mut root, directory, &servers);
     // What a connector reads must not hold the state, as little as a workspace may.
     workspaces.extend(catalog.directories.iter().map(|files| files.root.clone()));
+    let console = console::read(&mut root, text);
+    let egress = egress::read(&mut root, directory);
     places.refuse_inside(&workspaces, report);
     let tools = tools?;
     Some(Config {
@@ -163,7 +182,7 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         data_dir: data_dir?,
         store,
         private_data_dir,
-        policy: Policy::new(tools),
+        policy: Policy::new(tools).with_destinations(&egress.destinations),
         detect,
         retention,
         limits,
@@ -173,8 +192,11 @@ fn read(mut root: Section<'_, '_>, directory: &Path, overrides: &Overrides) -> O
         sources,
         citations,
         runs,
+        gates,
         openfga,
         catalog,
+        console,
+        egress,
     })
 }
 

@@ -21,11 +21,15 @@ impl Session {
 
     /// The connectors' tools as this session sees them.
     pub(super) fn connector_tools(&self, manifest: &Manifest) -> Vec<Object> {
-        let shown = self.hub.connectors.definitions().filter_map(|(name, definition)| {
-            let entry = manifest.tools.iter().find(|entry| entry.name == *name);
-            let definition = Object::read(&raw(&definition))?;
-            (!self.is_hidden(entry)).then(|| present::tool(definition, name, entry))
-        });
+        let shown = self
+            .hub
+            .connectors
+            .definitions()
+            .filter_map(|(name, definition)| {
+                let entry = manifest.tools.iter().find(|entry| entry.name == *name);
+                let definition = Object::read(&raw(&definition))?;
+                (!self.is_hidden(entry)).then(|| present::tool(definition, name, entry))
+            });
         shown.collect()
     }
 
@@ -59,7 +63,7 @@ impl From<CallError> for Stopped {
                 stopped.coded(code::INVALID_PARAMS)
             }
             CallError::Access(error) => error.into(),
-            CallError::Denied(refusal) | CallError::Held(refusal) => (&*refusal).into(),
+            CallError::Denied(refusal) | CallError::Held(refusal, _) => (&*refusal).into(),
             CallError::Veil(error) => error.into(),
             CallError::Source(failure) => Self::at_source(&failure),
             CallError::Deliver(error) => error.into(),

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tidegate_core::Ident;
 
+use crate::config::PROPOSED;
 use crate::failure::Failure;
 use crate::source::DEFAULT_FILE;
 use crate::terminal::{answer, note};
@@ -110,7 +111,7 @@ impl Wrap {
             let proposal = propose::propose(tool);
             let _ = write!(
                 config,
-                "\n# Proposed, to be reviewed: {}.\n[tools.{}]\n{}",
+                "\n{PROPOSED}{}.\n[tools.{}]\n{}",
                 proposal.reason,
                 tool.get("name").unwrap_or(&serde_json::Value::Null),
                 proposal.lines

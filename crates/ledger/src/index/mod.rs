@@ -2,6 +2,8 @@
 //! everything. It is derived: it may be deleted at any time and is rebuilt from the segments, and the verifier never
 //! looks at it.
 
+mod marks;
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -11,6 +13,8 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use serde::Deserialize;
 
+pub(crate) use marks::{Query, Way, query};
+
 use crate::Event;
 use crate::bytes::Bytes;
 use crate::record::{Chain, Hash, NO_HASH, RecordView};
@@ -19,7 +23,14 @@ use crate::segment::{self, FRAME_HEADER_LEN, FrameKind, Header};
 /// Rows written in one transaction: readers and the writer take turns between them.
 const ROWS_AT_ONCE: u64 = 8192;
 
-const SCHEMA_VERSION: i64 = 1;
+/// What the index's pages may take in memory. With SQLite's own default of 2 MiB a transaction does not fit, and each of
+/// its pages is written several times.
+const CACHE_KIB: i64 = 16 << 10;
+/// Pages in the write-ahead log before they are moved to the index itself: the same few pages are written again and
+/// again, and moved once.
+const CHECKPOINT_PAGES: i64 = 8192;
+
+const SCHEMA_VERSION: i64 = 2;
 
 const SCHEMA: &str = "
 CREATE TABLE progress (one INTEGER PRIMARY KEY CHECK (one = 1), segment INTEGER, position INTEGER, header BLOB);
@@ -29,10 +40,6 @@ CREATE TABLE records (
     class INTEGER, tool TEXT, segment INTEGER NOT NULL, position INTEGER NOT NULL, len INTEGER NOT NULL,
     hash BLOB NOT NULL);
 CREATE INDEX by_chain ON records (chain, seq);
-CREATE INDEX by_type ON records (type);
-CREATE INDEX by_class ON records (class);
-CREATE INDEX by_tool ON records (tool);
-CREATE INDEX by_time ON records (at_ms);
 ";
 
 /// Why the index is of no use now.
@@ -115,11 +122,16 @@ impl Index {
         db.busy_timeout(Duration::from_secs(30))?;
         db.pragma_update(None, "journal_mode", "WAL")?;
         db.pragma_update(None, "synchronous", "NORMAL")?;
+        db.pragma_update(None, "cache_size", -CACHE_KIB)?;
+        db.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if version != SCHEMA_VERSION {
-            transaction.execute_batch("DROP TABLE IF EXISTS progress; DROP TABLE IF EXISTS records;")?;
+            for table in ["progress", "records", "marks", "spans"] {
+                transaction.execute_batch(&format!("DROP TABLE IF EXISTS {table};"))?;
+            }
             transaction.execute_batch(SCHEMA)?;
+            transaction.execute_batch(marks::SCHEMA)?;
             transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
         }
         transaction.commit()?;
@@ -208,7 +220,8 @@ fn index_segment(
             header: header.hash(),
         };
     }
-    let (mut rows, mut bytes) = (0, Vec::new());
+    let (mut rows, mut bytes, mut block) = (0, Vec::new(), None);
+    let mut ended = true;
     while let Some(frame) = segment::read_frame(file, progress.position, &mut bytes)? {
         if frame.kind == FrameKind::Records {
             let mut rest = Bytes::new(frame.payload);
@@ -216,27 +229,39 @@ fn index_segment(
             for _ in 0..frame.count {
                 let record = RecordView::take(&mut rest).ok_or_else(damaged)?;
                 let len = 4 + record.body.len() + record.hash.len();
-                insert(transaction, &record, number, position, len)?;
+                let about = About::of(record.event);
+                insert(transaction, &record, &about, number, position, len)?;
+                marks::add(
+                    transaction,
+                    &mut block,
+                    record.index.cast_signed(),
+                    record.at_ms,
+                    &about,
+                )?;
                 position += len as u64;
                 rows += 1;
             }
         }
         progress.position += frame.len() as u64;
         if rows >= ROWS_AT_ONCE {
-            return Ok(false);
+            ended = false;
+            break;
         }
     }
-    Ok(true)
+    if let Some(block) = &block {
+        marks::save(transaction, block)?;
+    }
+    Ok(ended)
 }
 
 fn insert(
     transaction: &Transaction<'_>,
     record: &RecordView<'_>,
+    about: &About,
     segment: u64,
     position: u64,
     len: usize,
 ) -> Result<(), IndexError> {
-    let about = About::of(record.event);
     let mut insert = transaction.prepare_cached(
         "INSERT OR REPLACE INTO records VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     )?;
@@ -292,7 +317,9 @@ impl About {
 
 /// Starts again: what was indexed belongs to another ledger.
 fn forget(transaction: &Transaction<'_>) -> Result<Progress, IndexError> {
-    transaction.execute("DELETE FROM records", [])?;
+    for table in ["records", "marks", "spans"] {
+        transaction.execute(&format!("DELETE FROM {table}"), [])?;
+    }
     Ok(Progress::NOTHING)
 }
 

@@ -1,0 +1,93 @@
+//! CONNECT: bytes both ways, to the host that was asked for and to no other.
+
+use tidegate_core::Fault;
+use tidegate_engine::egress::{EgressSession, Passage, Protocol, Scan, Sent, Target};
+use tokio::io::AsyncWriteExt as _;
+
+use super::answer::{ESTABLISHED, Refused};
+use super::head::Head;
+use super::relay::Far;
+use super::resolve::Route;
+use super::wire::{Wire, finish};
+use super::{Inner, hello};
+
+impl Inner {
+    /// Opens a tunnel where the engine lets it, and keeps it open as long as the session may have it.
+    pub(super) async fn tunnel(&self, wire: Wire, head: Head, session: &EgressSession, target: &Target) {
+        let is_opened = self.egress.destination(&target.host).scan == Scan::All;
+        if is_opened && self.interception.is_none() {
+            return self
+                .refuse(wire, Some(session), Some(target), Fault::Unreadable)
+                .await;
+        }
+        let sent = Sent::default();
+        let decided = self.egress.decide(session, target, &sent, self.way(target));
+        let route = match decided.await {
+            Ok(Passage::Open(cleared)) => cleared.into_inner(),
+            Ok(Passage::Refused(refusal)) => return finish(wire, &Refused::by(&refusal).bytes()).await,
+            Err(error) => return finish(wire, &Refused::unjudged(error).bytes()).await,
+        };
+        let carrying = async {
+            match &self.interception {
+                Some(by) if is_opened => self.intercept(by, wire, head, session, target, route).await,
+                Some(_) | None => self.carry(wire, head, session, target, route).await,
+            }
+        };
+        self.while_allowed(session, target, carrying).await;
+    }
+
+    /// Lets something go on for as long as the session may have a connection to the target; then it is dropped with all
+    /// its connections, and that is put on the record.
+    pub(super) async fn while_allowed(
+        &self,
+        session: &EgressSession,
+        target: &Target,
+        going_on: impl Future<Output = ()>,
+    ) {
+        tokio::select! {
+            () = going_on => {}
+            () = self.egress.closed(session, target) => {
+                // What lost is dropped by now: cut first, then noted.
+                if let Err(error) = self.egress.note_cut(session, target).await {
+                    tracing::error!(%error, "a connection was cut and that could not be recorded");
+                }
+            }
+        }
+    }
+
+    async fn carry(
+        &self,
+        mut wire: Wire,
+        head: Head,
+        session: &EgressSession,
+        target: &Target,
+        route: Route,
+    ) {
+        let Ok(there) = route.connect(self.bounds.connect_timeout).await else {
+            return finish(wire, &Refused::unreachable().bytes()).await;
+        };
+        let there = Far::new(there);
+        if wire.write_all(ESTABLISHED).await.is_err() {
+            return;
+        }
+        let early = head.rest().to_vec();
+        let first = match self.egress.destination(&target.host).protocol {
+            Protocol::Tcp => Ok(early),
+            Protocol::Tls => hello::read(&mut wire, early, &target.host, self.bounds.request_timeout).await,
+        };
+        let first = match first {
+            Ok(first) => first,
+            // The tunnel stands, so there is nobody to answer to: the record has it, and nothing was sent on.
+            Err(fault) => {
+                self.refused(Some(session), Some(target), fault).await;
+                return;
+            }
+        };
+        // INVARIANT (durable before visible): what the destination sends counts before any of it is passed on.
+        if let Err(error) = self.egress.admit(session, target).await {
+            tracing::error!(%error, "a tunnel could not be opened");
+            return;
+        }
+        there.relay(wire, &first).await;
+    }
+}

@@ -1,0 +1,101 @@
+"""What both sorts of session share when they stand around a tool."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tidegate.errors import GatewayError, ToolPermissionError
+
+if TYPE_CHECKING:
+    from tidegate.async_session import AsyncSession
+    from tidegate.session import Session
+
+
+def refuse(tool: str, decision: Mapping[str, Any]) -> None:
+    """Raises unless the decision is an allowance and nothing else."""
+    if decision.get("decision") == "allow" and decision.get("allowed") is True:
+        return
+    raise ToolPermissionError(
+        str(decision.get("reason") or f'tool "{tool}" blocked'),
+        tool=tool,
+        rule=str(decision.get("rule") or "unanswered"),
+        remedy=str(decision.get("remedy") or "do this step without the tool"),
+        retryable=bool(decision.get("retryable")),
+    )
+
+
+def unanswered(tool: str, error: GatewayError) -> ToolPermissionError:
+    """No decision is a denial."""
+    return ToolPermissionError(
+        f'tool "{tool}" blocked: {error.detail}',
+        tool=tool,
+        rule=str(error.problem.get("type") or "gateway-unavailable"),
+        remedy="use a tool of the session's manifest; if it goes on, tell an administrator",
+        retryable=error.status is None or error.status >= 500,
+    )
+
+
+def as_json(result: Any) -> Any:
+    """A result as the gateway reads it. What is no JSON is read as its text."""
+    try:
+        json.dumps(result, allow_nan=False)
+    except (TypeError, ValueError):
+        return str(result)
+    return result
+
+
+class Guard:
+    """Wraps functions so that each call goes through a session's gateway."""
+
+    def __init__(self, session: Session, name: str | None, seal: bool) -> None:
+        self._session, self._name, self._seal = session, name, seal
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, authorized before and its result delivered after each call."""
+        tool, read = _read(function, self._name)
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            return self._session.call(
+                tool, read(*args, **kwargs), lambda given: function(**given), seal=self._seal
+            )
+
+        return run
+
+
+class AsyncGuard:
+    """The same for coroutines."""
+
+    def __init__(self, session: AsyncSession, name: str | None, seal: bool) -> None:
+        self._session, self._name, self._seal = session, name, seal
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The coroutine function, authorized before and its result delivered after each call."""
+        tool, read = _read(function, self._name)
+
+        @functools.wraps(function)
+        async def run(*args: Any, **kwargs: Any) -> Any:
+            return await self._session.call(
+                tool, read(*args, **kwargs), lambda given: function(**given), seal=self._seal
+            )
+
+        return run
+
+
+def _read(function: Callable[..., Any], name: str | None) -> tuple[str, Callable[..., dict[str, Any]]]:
+    """The tool's name, and its arguments by their names, since that is how the gateway sees them."""
+    signature = inspect.signature(function)
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    if any(parameter.kind not in by_name for parameter in signature.parameters.values()):
+        raise TypeError("a guarded function takes each of its arguments by name")
+
+    def read(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return dict(bound.arguments)
+
+    return name or function.__name__, read

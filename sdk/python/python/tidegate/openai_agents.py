@@ -1,0 +1,28 @@
+"""Function tools of the OpenAI Agents SDK, guarded."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+from agents import FunctionTool
+from agents.tool_context import ToolContext
+
+from tidegate.async_session import AsyncSession
+
+
+def guard(session: AsyncSession, tool: FunctionTool, *, seal: bool = False) -> FunctionTool:
+    """The same tool, whose every call goes through the session's gateway. A refusal is the tool's answer, in words the
+    model can use."""
+
+    async def invoke(context: ToolContext[Any], given: str) -> Any:
+        seen = await session.answer(
+            tool.name,
+            json.loads(given or "{}"),
+            lambda arguments: tool.on_invoke_tool(context, json.dumps(arguments)),
+            seal=seal,
+        )
+        return seen if isinstance(seen, str) else json.dumps(seen)
+
+    return dataclasses.replace(tool, on_invoke_tool=invoke)

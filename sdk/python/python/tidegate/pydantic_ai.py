@@ -1,0 +1,35 @@
+"""Toolsets of Pydantic AI, guarded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_ai import RunContext
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
+
+from tidegate.async_session import AsyncSession
+
+
+@dataclass
+class GuardedToolset(WrapperToolset[Any]):
+    """A toolset whose every call goes through a session's gateway. A refusal is the tool's answer, in words the model can
+    use."""
+
+    session: AsyncSession
+    seal: bool = False
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        return await self.session.answer(
+            name,
+            tool_args,
+            lambda arguments: self.wrapped.call_tool(name, arguments, ctx, tool),
+            seal=self.seal,
+        )
+
+
+def guard(session: AsyncSession, toolset: AbstractToolset[Any], *, seal: bool = False) -> GuardedToolset:
+    """The same tools, guarded."""
+    return GuardedToolset(toolset, session, seal)
