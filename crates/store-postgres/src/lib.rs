@@ -10,6 +10,7 @@ mod failure;
 mod lanes;
 mod migrate;
 mod query;
+mod records;
 mod rows;
 mod server;
 mod tls;
