@@ -9,6 +9,7 @@ mod fuzz;
 mod mcp_clients;
 mod mcp_conformance;
 mod packages;
+mod sandbox;
 mod sdk;
 mod steps;
 mod tidy;

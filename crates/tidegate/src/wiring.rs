@@ -11,7 +11,7 @@ use tidegate_authority::OpenFga;
 use tidegate_core::{Ident, Moment};
 use tidegate_engine::{Caller, CommonRecord, Engine, OriginKey, Origins, Parts, Provenance, last_policy};
 use tidegate_gateway::egress::Proxy;
-use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Upstream};
+use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Shell, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Server, router};
 use tidegate_ledger::vault::Retention;
@@ -21,6 +21,8 @@ use tokio::net::TcpListener;
 
 use crate::authority;
 use crate::config::{self, Config};
+#[cfg(target_os = "linux")]
+use crate::confine::SandboxShell;
 use crate::context;
 use crate::egress;
 use crate::failure::Failure;
@@ -72,8 +74,8 @@ impl Gateway {
             Some(options) => app.with_console(options),
             None => app.without_console(),
         };
-        if !config.servers.is_empty() {
-            app = app.with_mcp(mcp(config, &engine));
+        if !config.servers.is_empty() || config.sandbox.enabled {
+            app = app.with_mcp(mcp(config, &engine)?);
         }
         let server = Server::bind(config.listen).await.map_err(Failure::environment)?;
         let exit = egress::open(config, &engine, server.address()).await?;
@@ -149,20 +151,10 @@ pub(crate) struct LocalGateway {
 }
 
 impl LocalGateway {
-    /// Opens the state beside whatever other gateways use it. Sessions are shared with them; the record is this
-    /// process's own, since one process writes to a record at a time.
+    /// Opens the state beside whatever other gateways use it.
     pub(crate) async fn open(config: &Config) -> Result<Self, Failure> {
-        let store = open_store(config).await?;
-        let log = DecisionLog::open(&config.telemetry.decision_log)
-            .map_err(|error| Failure::environment(format_args!("cannot open the decision log: {error}")))?;
-        let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
-        let (provenance, previous) = open_free_record(config)?;
-        claim_record(&*store, &provenance).await?;
-        let engine = with_model(engine(config, store, provenance, telemetry)?, config)?;
-        let engine = Arc::new(with_authority(engine, config)?);
-        engine.started(previous).await.map_err(Failure::environment)?;
-        engine.end_left_gates().await.map_err(Failure::environment)?;
-        let mcp = mcp(config, &engine);
+        let (engine, _) = local_engine(config).await?;
+        let mcp = mcp(config, &engine)?;
         Ok(Self { engine, mcp })
     }
 
@@ -184,8 +176,24 @@ impl LocalGateway {
     }
 }
 
+/// An engine beside whatever gateways use the same state. Sessions are shared with them; the record is this process's own,
+/// since one process writes to a record at a time.
+pub(crate) async fn local_engine(config: &Config) -> Result<(Arc<Engine>, Arc<dyn State>), Failure> {
+    let store = open_store(config).await?;
+    let log = DecisionLog::open(&config.telemetry.decision_log)
+        .map_err(|error| Failure::environment(format_args!("cannot open the decision log: {error}")))?;
+    let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
+    let (provenance, previous) = open_free_record(config)?;
+    claim_record(&*store, &provenance).await?;
+    let engine = with_model(engine(config, Arc::clone(&store), provenance, telemetry)?, config)?;
+    let engine = Arc::new(with_authority(engine, config)?);
+    engine.started(previous).await.map_err(Failure::environment)?;
+    engine.end_left_gates().await.map_err(Failure::environment)?;
+    Ok((engine, store))
+}
+
 /// The gateway to the configured MCP servers.
-fn mcp(config: &Config, engine: &Arc<Engine>) -> Arc<Mcp> {
+fn mcp(config: &Config, engine: &Arc<Engine>) -> Result<Arc<Mcp>, Failure> {
     let upstream = |server: &config::Server| Upstream {
         name: server.name.clone(),
         bare_names: server.bare_names,
@@ -208,7 +216,23 @@ fn mcp(config: &Config, engine: &Arc<Engine>) -> Arc<Mcp> {
     if options.hosts == Hosts::Named(Vec::new()) && !config.listen.ip().is_loopback() {
         options.hosts = Hosts::Any;
     }
-    Mcp::new(Arc::clone(engine), servers, pins, options)
+    let mcp = Mcp::new(Arc::clone(engine), servers, pins, options);
+    if config.sandbox.enabled {
+        mcp.offer_shell(shell(config, engine)?);
+    }
+    Ok(mcp)
+}
+
+/// The shell for agents.
+#[cfg(target_os = "linux")]
+fn shell(config: &Config, engine: &Arc<Engine>) -> Result<Arc<dyn Shell>, Failure> {
+    let proxy = egress::proxy(config, engine, vec![config.listen])?;
+    Ok(Arc::new(SandboxShell::open(config, engine, proxy)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn shell(_: &Config, _: &Arc<Engine>) -> Result<Arc<dyn Shell>, Failure> {
+    Err(Failure::environment("sandbox.enabled: commands are isolated on Linux alone"))
 }
 
 /// Destroys evidence that has outlived its retention, at once and then every so often. What could not be destroyed or

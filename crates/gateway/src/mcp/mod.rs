@@ -17,12 +17,13 @@ mod pins;
 mod present;
 mod routing;
 mod session;
+mod shell;
 mod strict;
 mod upstream;
 mod wanted;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tidegate_core::Ident;
@@ -30,6 +31,7 @@ use tidegate_engine::{Caller, Engine, OpenRequest, OpenSessionError};
 
 pub(crate) use downstream::http;
 pub use pins::{Definition, Pin, Pins, Standing};
+pub use shell::{NotRun, RUN_COMMAND, Ran, Shell, Wanted};
 pub use upstream::{Reach, Upstream};
 
 use session::Session;
@@ -94,6 +96,7 @@ pub struct Mcp {
     servers: Vec<Upstream>,
     pins: Pins,
     options: Options,
+    shell: OnceLock<Arc<dyn Shell>>,
     open: Mutex<HashMap<Ident, Arc<Session>>>,
 }
 
@@ -123,8 +126,14 @@ impl Mcp {
             servers,
             pins,
             options,
+            shell: OnceLock::new(),
             open: Mutex::new(HashMap::new()),
         })
+    }
+
+    /// Offers a shell to agents, from now on. It is offered once.
+    pub fn offer_shell(&self, shell: Arc<dyn Shell>) {
+        let _ = self.shell.set(shell);
     }
 
     /// Speaks with a client on this process's standard streams until it leaves. One process is one session, a new one

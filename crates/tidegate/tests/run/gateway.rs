@@ -20,8 +20,13 @@ impl Gateway {
     /// Starts one and waits for its only line on standard output.
     pub(crate) fn start(place: &Place, args: &[&str]) -> Self {
         let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+        command.args(args);
+        Self::spawn(command)
+    }
+
+    /// The same with a command that was prepared.
+    pub(crate) fn spawn(mut command: Command) -> Self {
         let mut process = command
-            .args(args)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

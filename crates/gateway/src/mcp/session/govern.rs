@@ -256,7 +256,7 @@ fn held(subject: &Name) -> Stopped {
     Stopped::by("definition-changed", reason, remedy)
 }
 
-fn withheld() -> Stopped {
+pub(super) fn withheld() -> Stopped {
     let reason = "the answer is withheld: it gives orders to whoever reads it, and the session is halted";
     Stopped::by(
         "content-withheld",

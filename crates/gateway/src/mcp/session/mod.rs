@@ -5,6 +5,7 @@ mod dispatch;
 mod govern;
 mod lists;
 mod operator;
+mod shell;
 mod stopped;
 mod unanswered;
 mod upward;

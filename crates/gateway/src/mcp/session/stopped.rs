@@ -9,6 +9,7 @@ use tidegate_engine::{AccessError, DeliverError, VeilError};
 
 use crate::mcp::message::{Envelope, code};
 use crate::mcp::object::raw;
+use crate::mcp::shell::NotRun;
 use crate::mcp::strict::Unreadable;
 use crate::mcp::upstream::UpstreamError;
 
@@ -71,6 +72,18 @@ impl Stopped {
                 .into(),
             retryable: true,
             code: code::UPSTREAM,
+        }
+    }
+
+    /// A command that was not run.
+    pub(super) fn not_run(why: &NotRun) -> Self {
+        Self {
+            retryable: why.retryable,
+            ..Self::by(
+                "not-run",
+                why.reason.clone(),
+                "whoever runs the gateway can see with `tidegate doctor` what is missing",
+            )
         }
     }
 
