@@ -7,6 +7,7 @@ mod govern;
 mod held;
 mod lists;
 mod operator;
+mod shell;
 mod stopped;
 mod unanswered;
 mod upward;

@@ -11,6 +11,7 @@ use tidegate_store::Gate;
 
 use crate::mcp::message::{Envelope, code};
 use crate::mcp::object::raw;
+use crate::mcp::shell::NotRun;
 use crate::mcp::strict::Unreadable;
 use crate::mcp::upstream::UpstreamError;
 
@@ -106,6 +107,18 @@ impl Stopped {
             retryable: failure.retryable(),
             code: code::UPSTREAM,
             gate: None,
+        }
+    }
+
+    /// A command that was not run.
+    pub(super) fn not_run(why: &NotRun) -> Self {
+        Self {
+            retryable: why.retryable,
+            ..Self::by(
+                "not-run",
+                why.reason.clone(),
+                "whoever runs the gateway can see with `tidegate doctor` what is missing",
+            )
         }
     }
 
