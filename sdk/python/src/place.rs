@@ -180,9 +180,7 @@ impl Place {
         let (open, who) = (self.share()?, who.get());
         let (dataset, class) = (name(dataset)?, class(sensitivity)?);
         let added = py.detach(|| {
-            let adding = open
-                .engine
-                .add_dataset(&who.caller, &who.session, dataset, class);
+            let adding = open.engine.add_dataset(&who.caller, &who.session, dataset, class);
             open.runtime.block_on(adding)
         });
         match added {
