@@ -1,9 +1,22 @@
 //! `cargo xtask bench`: what things cost. Figures only: no benchmark passes or fails.
 
+use crate::sdk;
 use crate::steps::cargo;
 
-/// Each benchmark is a program in `bench/src/bin`.
-const BENCHMARKS: &[&str] = &["decisions", "detect", "ledger", "mcp", "shared", "store"];
+/// Each benchmark is a program in `bench/src/bin`, but for [`SDK`].
+const BENCHMARKS: &[&str] = &[
+    "decisions",
+    "detect",
+    "egress",
+    "ledger",
+    "mcp",
+    SDK,
+    "shared",
+    "store",
+];
+
+/// The one that is written in Python.
+const SDK: &str = "sdk";
 
 /// Runs one benchmark, or all of them.
 pub(crate) fn run(only: Option<&str>) -> Result<(), String> {
@@ -15,6 +28,10 @@ pub(crate) fn run(only: Option<&str>) -> Result<(), String> {
         return Err(format!("no such benchmark; there are: {}", BENCHMARKS.join(", ")));
     }
     for name in chosen {
+        if *name == SDK {
+            sdk::bench()?;
+            continue;
+        }
         cargo(
             &["run", "--quiet", "--release", "--package", "bench", "--bin", name],
             &[],

@@ -3,7 +3,7 @@
 use xtask::{model, services};
 
 use crate::steps::{cargo, root, say};
-use crate::{console, deploy, mcp_clients, mcp_conformance};
+use crate::{console, deploy, mcp_clients, mcp_conformance, sdk};
 
 /// Every test of the workspace, the style checks of [`crate::tidy`] among them, with the real servers that some need.
 pub(crate) fn test() -> Result<(), String> {
@@ -11,9 +11,11 @@ pub(crate) fn test() -> Result<(), String> {
     mcp_conformance::install()?;
     console::install()?;
     model::install(say)?;
+    sdk::install()?;
     let servers = services::start_all(&root(), say)?;
     cargo(&["test", "--workspace", "--no-fail-fast"], &servers.environment())?;
     drop(servers);
+    sdk::test()?;
     say("==> all tests passed");
     Ok(())
 }

@@ -9,6 +9,7 @@ mod fuzz;
 mod mcp_clients;
 mod mcp_conformance;
 mod packages;
+mod sdk;
 mod steps;
 mod tidy;
 
@@ -26,6 +27,8 @@ usage: cargo xtask COMMAND
   mcp-clients     the official MCP clients and servers that some tests need, into target/mcp-test
   mcp-conformance the official MCP conformance suite, directly and through the gateway
   screenshots     the console in a browser, as pictures in docs/images
+  sdk             the tests of the SDKs, with the frameworks they are for
+  sdk-types       writes the TypeScript package from the gateway's own description
   bench [NAME]    what things cost, beside the machine's own limits in the same run
   eval [model|agentdojo]
                   how well the detectors do on ../shared/eval, or a model beside them, or the whole gateway on replayed
@@ -42,6 +45,8 @@ fn main() -> ExitCode {
         "mcp-clients" => mcp_clients::install(),
         "screenshots" => console::screenshots(),
         "mcp-conformance" => mcp_conformance::run(),
+        "sdk" => sdk::run_alone(),
+        "sdk-types" => sdk::write_types(),
         "ci" => ci::test().and_then(|()| ci::lint()),
         "bench" => bench::run(words.next().as_deref()),
         "eval" => eval::run(words.next().as_deref()),

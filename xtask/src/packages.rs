@@ -63,7 +63,8 @@ pub(crate) fn pip(place: &Path, packages: &[&str]) -> Result<(), String> {
     run(place, pip, &[&["install", "--quiet"], packages].concat())
 }
 
-fn run(place: &Path, program: &str, args: &[&str]) -> Result<(), String> {
+/// Runs a program there.
+pub(crate) fn run(place: &Path, program: &str, args: &[&str]) -> Result<(), String> {
     say(&format!("==> {program} {}", args.join(" ")));
     match Command::new(program).args(args).current_dir(place).status() {
         Ok(status) if status.success() => Ok(()),

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 use sha2::{Digest as _, Sha256};
 use tidegate_core::{Class, Ident};
 use tidegate_ledger::event::{Decision, Verdict};
-use tidegate_ledger::{Chain, Event, Ledger, Name, Options, Trust, verify};
+use tidegate_ledger::{Chain, Event, Filter, Ledger, Name, Options, Reader, Trust, verify};
 
 const FOR: Duration = Duration::from_secs(3);
 
@@ -55,7 +55,23 @@ fn main() -> Result<()> {
         "sha-256, 16 MiB at a time       {whole:>6.0} MB/s   ratio {:.2}",
         verified / whole
     );
+    let indexed = index_speed(&dir)?;
+    println!("index, built anew               {indexed:>6.0} records/s");
     Ok(())
+}
+
+/// Records taken into the index in a second, when it is thrown away and a page is asked for.
+fn index_speed(dir: &Path) -> Result<f64> {
+    for suffix in ["index", "index-wal", "index-shm"] {
+        match std::fs::remove_file(dir.with_extension(suffix)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+    }
+    let start = Instant::now();
+    let page = Reader::open(dir)?.page_back(&Filter::default(), None, 1)?;
+    let newest = page.records.first().ok_or("there are records")?;
+    Ok(per_second(newest.index + 1, start))
 }
 
 /// Writes of one record's size into reserved room, each made durable before the next.

@@ -185,6 +185,16 @@ impl ContextState {
         self.halt.get_or_insert(halt);
     }
 
+    /// Lifts this halt, because a person decided so. Another halt stays, and so does the end of a run; the label is not
+    /// touched. Says whether anything changed.
+    pub fn resume(&mut self, halt: &Halt) -> bool {
+        let lifted = !halt.is_end() && self.halt.as_ref() == Some(halt);
+        if lifted {
+            self.halt = None;
+        }
+        lifted
+    }
+
     /// The label.
     #[must_use]
     pub const fn label(&self) -> Label {
@@ -247,6 +257,23 @@ mod tests {
         assert_eq!(names, ["patient_records", "financials_q4"]);
         assert_eq!(state.contaminated_at(), Some(Moment(1)));
         assert_eq!(state.contamination_source(), Some(&name("financials_q4")));
+    }
+
+    #[test]
+    fn only_the_very_halt_is_lifted_and_no_end() {
+        let halt = |source, at| Halt {
+            source: name(source),
+            at: Moment(at),
+        };
+        let mut state = ContextState::clean();
+        state.admit_dataset(name("d"), Class::Pii, Moment(0));
+        state.halt(halt("fetch", 1));
+        assert!(!state.resume(&halt("fetch", 2)) && !state.resume(&halt("other", 1)));
+        assert!(state.halted().is_some());
+        assert!(state.resume(&halt("fetch", 1)) && !state.resume(&halt("fetch", 1)));
+        assert_eq!((state.halted(), state.label().class()), (None, Class::Pii));
+        state.halt(halt(Halt::END, 3));
+        assert!(!state.resume(&halt(Halt::END, 3)));
     }
 
     #[test]

@@ -38,15 +38,74 @@ impl Decision {
             (decision @ (Self::Allow(_) | Self::Hold(_) | Self::Deny(_)), _) => decision,
         }
     }
+
+    /// The same decision, but a call that only waited for a person goes on. A denial stays what it is: nobody's word
+    /// lifts a ceiling.
+    #[must_use]
+    pub fn released(self, _approval: &Approval) -> Self {
+        match self {
+            // INVARIANT (permit from decision): what is held has passed every other check of this very decision.
+            Self::Hold(_) => Self::Allow(Permit(Basis::Approved)),
+            decision @ (Self::Allow(_) | Self::Deny(_)) => decision,
+        }
+    }
+
+    /// The same decision, but a call that waited for a person is denied, because one said no.
+    #[must_use]
+    pub fn denied_by_person(self) -> Self {
+        match self {
+            Self::Hold(refusal) => Self::Deny(refusal.denied_by_person()),
+            decision @ (Self::Allow(_) | Self::Deny(_)) => decision,
+        }
+    }
+
+    /// The rule that decided, as every wire and file names it.
+    #[must_use]
+    pub const fn rule(&self) -> &'static str {
+        match self {
+            Self::Allow(permit) => permit.rule(),
+            Self::Hold(refusal) | Self::Deny(refusal) => refusal.rule().as_str(),
+        }
+    }
+}
+
+/// A person's word that one call may go on. Whoever makes one has found it in force where it is kept, and has used it up
+/// durably or leaves it for whoever carries the call.
+#[derive(Debug)]
+pub struct Approval(());
+
+impl Approval {
+    /// An approval of this very call.
+    #[must_use]
+    pub const fn in_force() -> Self {
+        Self(())
+    }
 }
 
 /// Leave to send one thing to one place.
 ///
-/// INVARIANT (permit from decision): the only constructor is in [`decide`].
+/// INVARIANT (permit from decision): the only constructors are in [`decide`] and, for what it held, in
+/// [`Decision::released`].
 #[derive(Debug)]
-pub struct Permit(());
+pub struct Permit(Basis);
+
+/// What a permit stands on.
+#[derive(Clone, Copy, Debug)]
+enum Basis {
+    WithinCeiling,
+    Approved,
+}
 
 impl Permit {
+    /// What let the call pass.
+    #[must_use]
+    pub const fn rule(&self) -> &'static str {
+        match self.0 {
+            Basis::WithinCeiling => "within-ceiling",
+            Basis::Approved => "approved",
+        }
+    }
+
     /// Spends the permit on what is to be sent.
     pub fn clear<T>(self, subject: T) -> Cleared<T> {
         Cleared(subject)
@@ -101,7 +160,7 @@ pub fn decide(attempt: Attempt<'_>) -> Decision {
     }
     match tool.control {
         // INVARIANT (permit from decision): every check above has passed.
-        Control::Auto => Decision::Allow(Permit(())),
+        Control::Auto => Decision::Allow(Permit(Basis::WithinCeiling)),
         Control::HumanApproval => Decision::Hold(Refusal::of(Rule::HumanApproval, attempt)),
         Control::Blocked => Decision::Deny(Refusal::of(Rule::ToolBlocked, attempt)),
     }
@@ -226,6 +285,24 @@ mod tests {
             }
             let undoubted = decide(attempt).doubted(attempt, None);
             assert!(!matches!(undoubted, Decision::Hold(r) if r.rule() == Rule::UntrustedOrigin));
+        }
+    }
+
+    #[test]
+    fn an_approval_releases_what_is_held_and_lifts_no_ceiling() {
+        let (clean, private) = (ContextState::clean(), context_at(Class::Pii));
+        let cases = [
+            (Control::HumanApproval, &clean, "approved"),
+            (Control::Auto, &clean, "within-ceiling"),
+            (Control::Blocked, &clean, "tool-blocked"),
+            (Control::HumanApproval, &private, "label-above-ceiling"),
+        ];
+        for (control, context, rule) in cases {
+            let tool = tool(Class::Internal, control);
+            let decision = verdict(&tool, context, Class::Public).released(&Approval::in_force());
+            assert_eq!(decision.rule(), rule);
+            let passes = matches!(decision, Decision::Allow(_));
+            assert_eq!(passes, rule == "approved" || rule == "within-ceiling");
         }
     }
 

@@ -25,7 +25,7 @@ pub use class::{Class, Kind, Kinds, UnknownClass};
 pub use content::Confined;
 pub use context::{Admission, ContextState, Dataset, Entry, Halt, Moment, Rise};
 pub use control::{Control, ControlList, DuplicateTool, Permission, Permissions, Stated, Tool, ToolFacts};
-pub use decision::{Attempt, Cleared, Decision, Permit, decide};
+pub use decision::{Approval, Attempt, Cleared, Decision, Permit, decide};
 pub use egress::Fault;
 pub use fields::{BadField, FieldClasses, FieldCursor, FieldPattern, MAX_FIELDS};
 pub use grant::{Grant, Tags};

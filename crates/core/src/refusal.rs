@@ -15,6 +15,8 @@ pub enum Rule {
     ArgumentsAboveCeiling,
     /// A person must approve this call.
     HumanApproval,
+    /// A person looked at this call and denied it.
+    DeniedByPerson,
     /// A person must decide before anything passes in this session.
     SessionHalted,
     /// The run has ended.
@@ -39,12 +41,13 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule but the faults of connections, which [`Fault::ALL`] lists.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::UnknownTool,
         Self::ToolBlocked,
         Self::LabelAboveCeiling,
         Self::ArgumentsAboveCeiling,
         Self::HumanApproval,
+        Self::DeniedByPerson,
         Self::SessionHalted,
         Self::SessionEnded,
         Self::UntrustedOrigin,
@@ -65,6 +68,7 @@ impl Rule {
             Self::LabelAboveCeiling => "label-above-ceiling",
             Self::ArgumentsAboveCeiling => "arguments-above-ceiling",
             Self::HumanApproval => "human-approval",
+            Self::DeniedByPerson => "denied-by-person",
             Self::SessionHalted => "session-halted",
             Self::SessionEnded => "session-ended",
             Self::UntrustedOrigin => "untrusted-origin",
@@ -142,6 +146,15 @@ impl Refusal {
         }
     }
 
+    /// The same refusal, after a person looked at the call and said no.
+    #[must_use]
+    pub fn denied_by_person(self) -> Self {
+        Self {
+            rule: Rule::DeniedByPerson,
+            ..self
+        }
+    }
+
     /// A refusal of a tool that nobody knows.
     #[must_use]
     pub fn unknown_tool(name: Name) -> Self {
@@ -204,6 +217,9 @@ impl Refusal {
                 listed(self.argument_kinds, *arguments),
             ),
             Rule::HumanApproval => format!("tool \"{tool}\" held: each call to it needs a person's approval"),
+            Rule::DeniedByPerson => {
+                format!("tool \"{tool}\" blocked: a person looked at this call and denied it")
+            }
             Rule::SessionHalted => format!(
                 "tool \"{tool}\" blocked: the session is halted because content from {} tried to give instructions",
                 self.source.as_ref().map_or("an earlier call", Name::as_str),
@@ -277,6 +293,9 @@ impl Refusal {
                 "call it again without the sensitive values, or use a tool with a higher ceiling"
             }
             Rule::HumanApproval => "wait for a person to approve this call, or go on with other steps",
+            Rule::DeniedByPerson => {
+                "do this step in another way, or tell the user that it was denied; the same call stays denied for now"
+            }
             Rule::SessionHalted => {
                 "stop and tell the user; a person must review the session before it goes on"
             }
@@ -312,6 +331,7 @@ impl Refusal {
             | Rule::UnknownStub => true,
             Rule::UnknownTool
             | Rule::ToolBlocked
+            | Rule::DeniedByPerson
             | Rule::LabelAboveCeiling
             | Rule::SessionEnded
             | Rule::NotPermitted => false,

@@ -34,11 +34,19 @@ pub enum Act {
     Resolve,
     /// List sessions and read what happened in them.
     Browse,
+    /// See what waits for a person.
+    Review,
+    /// Approve or deny what waits.
+    Decide,
+    /// Be shown raw what waits.
+    Reveal,
+    /// Ask another person for a decision.
+    Ask,
 }
 
 impl Act {
     /// Every act.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 12] = [
         Self::Open,
         Self::Look,
         Self::Call,
@@ -47,6 +55,10 @@ impl Act {
         Self::Reset,
         Self::Resolve,
         Self::Browse,
+        Self::Review,
+        Self::Decide,
+        Self::Reveal,
+        Self::Ask,
     ];
 
     /// What it is called in a record.
@@ -61,6 +73,10 @@ impl Act {
             Self::Reset => "reset",
             Self::Resolve => "resolve",
             Self::Browse => "browse",
+            Self::Review => "review",
+            Self::Decide => "decide",
+            Self::Reveal => "reveal",
+            Self::Ask => "ask",
         }
     }
 
@@ -76,6 +92,10 @@ impl Act {
             Self::Reset => "reset sessions",
             Self::Resolve => "resolve stubs and handles",
             Self::Browse => "list sessions and read their history",
+            Self::Review => "see gates",
+            Self::Decide => "decide about gates",
+            Self::Reveal => "be shown raw what a gate is about",
+            Self::Ask => "ask for a decision",
         }
     }
 }
@@ -113,6 +133,16 @@ pub const fn reach(role: Role, act: Act) -> Reach {
         (Role::Connector, Act::Open | Act::Look | Act::Call | Act::Bring | Act::SpeakForOperator) => {
             Reach::All
         }
+        // Who works for the agent sees its gates through its sessions, and decides about none.
+        (Role::Agent | Role::Connector, Act::Review | Act::Decide | Act::Reveal | Act::Ask) => Reach::Nothing,
+        (
+            Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Admin,
+            Act::Review | Act::Decide | Act::Ask,
+        ) => Reach::All,
+        (Role::Auditor, Act::Review) => Reach::All,
+        (Role::Auditor, Act::Decide | Act::Ask) => Reach::Nothing,
+        (Role::PiiAuthorizedReviewer, Act::Reveal) => Reach::All,
+        (Role::HumanOperator | Role::Auditor | Role::Admin, Act::Reveal) => Reach::Nothing,
         (Role::HumanOperator, Act::Look | Act::SpeakForOperator) => Reach::All,
         (Role::HumanOperator, Act::Open | Act::Call | Act::Bring | Act::Reset) => Reach::Nothing,
         (Role::PiiAuthorizedReviewer | Role::Auditor, Act::Look) => Reach::All,
@@ -157,6 +187,29 @@ mod tests {
                 Reach::Nothing
             };
             assert_eq!(reach(role, Act::Reset), expected, "{role}");
+        }
+    }
+
+    #[test]
+    fn gates_are_decided_by_people_and_shown_raw_to_few() {
+        for role in Role::ALL {
+            let decides = matches!(
+                role,
+                Role::HumanOperator | Role::PiiAuthorizedReviewer | Role::Admin
+            );
+            let all = |may: bool| if may { Reach::All } else { Reach::Nothing };
+            assert_eq!(reach(role, Act::Decide), all(decides), "{role}");
+            assert_eq!(reach(role, Act::Ask), all(decides), "{role}");
+            assert_eq!(
+                reach(role, Act::Review),
+                all(decides || role == Role::Auditor),
+                "{role}"
+            );
+            assert_eq!(
+                reach(role, Act::Reveal),
+                all(role == Role::PiiAuthorizedReviewer),
+                "{role}"
+            );
         }
     }
 

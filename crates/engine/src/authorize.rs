@@ -7,10 +7,11 @@ use tidegate_core::{Attempt, Class, Confined, Decision, Doubt, Ident, Name, Refu
 use tidegate_ledger::event::{
     self, Event, EvidencePointer, FieldNames, PiiEgressBlock, PiiLeakRisk, ToolArgumentConstruction, Verdict,
 };
-use tidegate_store::{Session, StoreError};
+use tidegate_store::{Gate, GateState, Session, StoreError};
 
 use crate::access::{Act, Caller};
 use crate::engine::now;
+use crate::gates::{Call, Carrier, Passage};
 use crate::inspect::Found;
 use crate::provenance::{spelled, word};
 use crate::{AccessError, DecisionRecord, Engine, Interrupted, Payload, RecordError, Unveiling};
@@ -29,6 +30,8 @@ pub struct Authorized {
     pub arguments: Class,
     /// The stubs and handles in them.
     pub unveiling: Unveiling,
+    /// The gate that the decision is about, where a person has a say in it.
+    pub gate: Option<Gate>,
 }
 
 impl Engine {
@@ -44,6 +47,22 @@ impl Engine {
         tool: &Name,
         arguments: &Payload,
     ) -> Result<Authorized, AccessError> {
+        self.authorize_for(caller, id, tool, arguments, Carrier::Asker)
+            .await
+    }
+
+    /// The same, for a call that the asker or another will make.
+    ///
+    /// # Errors
+    /// As [`Engine::authorize`].
+    pub async fn authorize_for(
+        &self,
+        caller: &Caller,
+        id: &Ident,
+        tool: &Name,
+        arguments: &Payload,
+        carrier: Carrier,
+    ) -> Result<Authorized, AccessError> {
         let asking = self.session_for(caller, Act::Call, id).await?;
         let tool = &self.target_of(tool, arguments)?;
         let found = self.inspector.arguments(tool, arguments).await?;
@@ -58,10 +77,33 @@ impl Engine {
             None => None,
         };
         let decision = decide_call(known, tool, &session, &found, unveiling.veiled, doubt);
+        let class = found.class().join(veiled_class(unveiling.veiled));
+        let carrier = if unveiling.is_needed() {
+            carrier
+        } else {
+            Carrier::Asker
+        };
+        let mut passage = match known {
+            Some(tool) => {
+                let session = &*session;
+                let policy = &version;
+                let call = Call {
+                    caller,
+                    session,
+                    tool,
+                    arguments,
+                    class,
+                    policy,
+                    carrier,
+                };
+                self.pass_gate(call, decision).await?
+            }
+            None => Passage::plain(decision, None),
+        };
+        let decision = passage.decision;
         if let (Some(known), Decision::Allow(_)) = (known, &decision) {
             self.remember_words(id, known, arguments).await?;
         }
-        let class = found.class().join(veiled_class(unveiling.veiled));
         let shown = self.nameable(tool, known)?;
         let record = DecisionRecord {
             at: now(),
@@ -75,8 +117,17 @@ impl Engine {
         let mut events = self.decision_events(&record, known, arguments);
         events.extend(found.exit_events(id, &shown));
         events.extend(evidence.map(|pointer| egress_block(&record, pointer)));
+        events.append(&mut passage.events);
         // INVARIANT (durable before visible): the decision is on the record before anyone can act on it.
         self.provenance.note(id, events, record.at).await?;
+        let gate = match passage.opening {
+            Some((gate, desk)) => {
+                let settled = self.settle_gate(gate).await?;
+                drop(desk);
+                Some(settled)
+            }
+            None => passage.gate,
+        };
         // A gateway that was stopped in between must not come back with what it knew before.
         if looked.elapsed() > DECISION_HOLDS {
             return Err(AccessError::Store(StoreError::Overloaded));
@@ -87,7 +138,39 @@ impl Engine {
             session,
             arguments: class,
             unveiling,
+            gate,
         })
+    }
+
+    /// Decides as [`Engine::authorize_for`] does, and where a person has to approve, waits for them a while. What has been
+    /// approved meanwhile is decided anew: whatever else changed counts.
+    ///
+    /// # Errors
+    /// As [`Engine::authorize`].
+    pub async fn authorize_waiting(
+        &self,
+        caller: &Caller,
+        id: &Ident,
+        tool: &Name,
+        arguments: &Payload,
+        carrier: Carrier,
+        until: Instant,
+    ) -> Result<Authorized, AccessError> {
+        let first = self.authorize_for(caller, id, tool, arguments, carrier).await?;
+        let (Decision::Hold(_), Some(gate)) = (&first.decision, &first.gate) else {
+            return Ok(first);
+        };
+        let decided = match self.await_gate(&gate.id, until).await {
+            Ok(gate) => gate.standing(now()),
+            // Whoever cannot look any more gives the answer there is.
+            Err(_) => return Ok(first),
+        };
+        match decided {
+            GateState::Approved | GateState::Denied => {
+                self.authorize_for(caller, id, tool, arguments, carrier).await
+            }
+            GateState::Open | GateState::Expired | GateState::Spent => Ok(first),
+        }
     }
 
     /// The tool's name as logs and records may show it: a name that nobody declared is the client's own text, and is

@@ -6,10 +6,11 @@ use tidegate_core::{Admission, Class, Confined, Entry, Halt, Ident, Moment, Name
 use tidegate_detect::Finding;
 use tidegate_detect::injection::Assessment;
 use tidegate_ledger::event::{ContextAssembly, Disposition, Event, InjectionDetectionHit, Origin, Score};
-use tidegate_store::{Admitted, Session};
+use tidegate_store::{Admitted, Gate, Session};
 
 use crate::access::{Act, Caller};
 use crate::engine::now;
+use crate::gates::Halted;
 use crate::inspect::Found;
 use crate::provenance::{rise_event, spelled, word};
 use crate::veil::Drawn;
@@ -30,6 +31,8 @@ pub struct Delivered {
     pub content: Option<Payload>,
     /// Whether anything was taken out of it.
     pub redacted: bool,
+    /// The gate where a person decides whether a run that was halted by it goes on.
+    pub gate: Option<Gate>,
 }
 
 /// A tool's answer on its way in.
@@ -141,6 +144,7 @@ impl Engine {
             findings,
             content,
             redacted,
+            gate: None,
         })
     }
 
@@ -165,6 +169,7 @@ impl Engine {
             .findings
             .iter()
             .max_by_key(|finding| finding.confidence);
+        let pattern_name = pattern.map(|finding| finding.rule.as_str().to_owned());
         let pattern = pattern.map(|finding| tidegate_ledger::Name::or_unnameable(finding.rule.as_str()));
         let hit = InjectionDetectionHit {
             run_id: id.into(),
@@ -185,6 +190,13 @@ impl Engine {
         self.publish_admitted(&halted).await?;
         self.halt_descendants(id, &halt).await?;
         let Admitted { admission, session } = halted;
+        let gate = self.ask_to_resume(Halted {
+            session: &session,
+            class,
+            pattern: pattern_name.as_deref(),
+            evidence: Some(evidence),
+        });
+        let gate = gate.await?;
         let findings = [assessment.findings.clone(), found.findings].concat();
         Ok(Delivered {
             class,
@@ -193,6 +205,7 @@ impl Engine {
             findings,
             content: None,
             redacted: true,
+            gate,
         })
     }
 }

@@ -14,10 +14,12 @@ use crate::access::{Act, Caller, Reach, reach};
 use crate::assembly::ContextRules;
 use crate::authority::Asked;
 use crate::discovered::Discovered;
+use crate::gates::Gates;
 use crate::inspect::Inspector;
 use crate::model::Model;
 use crate::origin::Origins;
 use crate::provenance::word;
+use crate::publish::CommonRecord;
 use crate::runs::Runs;
 use crate::veil::Veils;
 use crate::watch::Watchers;
@@ -56,6 +58,8 @@ pub struct Engine {
     pub(crate) discovered: Discovered,
     pub(crate) rules: ContextRules,
     pub(crate) runs: Option<Runs>,
+    pub(crate) gates: Option<Gates>,
+    pub(crate) common: Option<CommonRecord>,
     pub(crate) veils: Veils,
 }
 
@@ -89,6 +93,8 @@ impl Engine {
             watchers: Watchers::new(),
             rules: ContextRules::none(),
             runs: None,
+            gates: None,
+            common: None,
             veils: Veils::new(),
         }
     }

@@ -31,6 +31,9 @@ pub enum AccessError {
     /// It could not be looked into, so it did not pass.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
+    /// As many calls of the session wait for a person as may.
+    #[error("too many calls of this session wait for a person: let some of them be decided first")]
+    GatesFull,
     /// What a stub or handle stands for could not be put in its place.
     #[error(transparent)]
     Unresolved(VeilError),

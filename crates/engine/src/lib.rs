@@ -16,6 +16,7 @@ pub mod egress;
 mod engine;
 mod error;
 mod evidence;
+mod gates;
 mod guard;
 mod inspect;
 mod lifecycle;
@@ -26,6 +27,7 @@ mod payload;
 mod plan;
 mod policy;
 mod provenance;
+mod publish;
 mod record;
 mod runs;
 mod sessions;
@@ -46,6 +48,9 @@ pub use browse::{SessionPage, Tally, Tools, Trail};
 pub use deliver::Delivered;
 pub use engine::{Engine, Parts};
 pub use error::{AccessError, DeliverError, OpenSessionError, PlanError, ResetError};
+pub use gates::{
+    Carrier, GateError, GateFeed, GateNews, GatePage, GateRules, GateView, GateWanted, Revealed, Wish,
+};
 pub use inspect::Interrupted;
 pub use lifecycle::last_policy;
 pub use model::{Classifier, Model, NoOpinion, OnFailure};
@@ -54,6 +59,7 @@ pub use output::{Checked, OutputVerdict};
 pub use payload::Payload;
 pub use policy::{Policy, PolicyVersion};
 pub use provenance::{Provenance, RecordError};
+pub use publish::CommonRecord;
 pub use record::{DecisionRecord, Observer};
 pub use runs::{
     Answer, AnswerSchema, BadSchema, ChildError, ChildRequest, Field, Memory, Note, NoteError, Noted,

@@ -4,9 +4,12 @@ use tidegate_core::{Class, Confined, Ident, Name, Role};
 use tidegate_detect::Finding;
 use tidegate_detect::redact::Redactor;
 use tidegate_ledger::event::{Event, EvidencePointer, OutputDelivery, PiiEgressBlock, PiiLeakRisk};
+use tidegate_store::Gate;
+use tokio::sync::MutexGuard;
 
 use crate::access::{Act, Caller};
 use crate::engine::now;
+use crate::gates::{OutputPassage, Shown};
 use crate::provenance::word;
 use crate::{DeliverError, Engine, Interrupted, Payload};
 
@@ -44,10 +47,12 @@ pub struct Checked {
     pub findings: Vec<Finding>,
     /// What the recipient may see.
     pub content: String,
+    /// The gate where a person decides about it, where one does.
+    pub gate: Option<Gate>,
 }
 
 /// The highest class that a role is shown raw.
-const fn clearance(role: Role) -> Class {
+pub(crate) const fn clearance(role: Role) -> Class {
     match role {
         Role::Agent | Role::Connector | Role::Auditor => Class::Internal,
         Role::HumanOperator | Role::Admin => Class::Confidential,
@@ -68,45 +73,107 @@ impl Engine {
         text: String,
         recipient: Role,
     ) -> Result<Checked, DeliverError> {
-        self.session_for(caller, Act::Call, id).await?;
+        let session = self.session_for(caller, Act::Call, id).await?;
         // Outputs are looked at under this name, so that an exit can be narrowed to them.
         let source = Name::parse("output").map_err(|_| Interrupted)?;
         let output = Payload::new(text.into());
         let found = self.inspector.arguments(&source, &output).await?;
         let (class, allowed) = (found.class(), clearance(recipient));
-        let verdict = verdict(class, allowed);
-        let shown = match verdict {
+        let mut events: Vec<Event> = found.exit_events(id, &source).collect();
+        let shown = Shown {
+            asked_by: &caller.principal,
+            session: &session,
+            source: &source,
+            output: &output,
+            class,
+            recipient,
+        };
+        let held = match verdict(class, allowed) {
+            OutputVerdict::Hold => self.hold_output(&shown, &mut events).await?,
+            OutputVerdict::Pass | OutputVerdict::Redact => Held::Free,
+        };
+        // Nobody approves credentials: they are taken out whoever said yes.
+        let allowed = match &held {
+            Held::Released(_) => allowed.join(Class::Pii),
+            Held::Free | Held::Waits(_) | Held::New(..) => allowed,
+        };
+        let verdict = match (&held, verdict(class, allowed)) {
+            (Held::Released(_), OutputVerdict::Hold) => OutputVerdict::Redact,
+            (_, verdict) => verdict,
+        };
+        let content = match verdict {
             // As it is, with the session's stubs in it.
             OutputVerdict::Pass => String::from_utf8_lossy(&output.text().0).into_owned(),
             OutputVerdict::Redact | OutputVerdict::Hold => {
                 redacted(output.text().0, &found.findings, allowed)?
             }
         };
-        let mut events: Vec<Event> = found.exit_events(id, &source).collect();
-        if verdict == OutputVerdict::Hold {
-            let evidence = self
-                .provenance
-                .keep(id, Confined::new(class, output.text().0))
-                .await?;
-            events.push(leak_risk(id, class, recipient, evidence));
-        }
-        let redaction_applied = verdict != OutputVerdict::Pass;
-        let output_class = class.min(allowed);
         let delivered = OutputDelivery {
             run_id: id.into(),
-            output_class,
+            output_class: class.min(allowed),
             recipient_role: recipient,
-            redaction_applied,
+            redaction_applied: verdict != OutputVerdict::Pass,
         };
         events.push(delivered.into());
         self.provenance.note(id, events, now()).await?;
+        let gate = match held {
+            Held::Free => None,
+            Held::Waits(gate) => gate,
+            Held::Released(gate) => Some(gate),
+            Held::New(gate, desk) => {
+                let settled = self.settle_gate(gate).await?;
+                drop(desk);
+                Some(settled)
+            }
+        };
         Ok(Checked {
             verdict,
             class,
             findings: found.findings,
-            content: shown,
+            content,
+            gate,
         })
     }
+
+    /// Puts an output that shows personal data before a person, unless one has approved it.
+    async fn hold_output(
+        &self,
+        shown: &Shown<'_>,
+        events: &mut Vec<Event>,
+    ) -> Result<Held<'_>, DeliverError> {
+        let passage = match self.output_gate(shown).await? {
+            OutputPassage::Released(gate, spent) => {
+                events.push(spent);
+                return Ok(Held::Released(gate));
+            }
+            passage @ (OutputPassage::NoGates | OutputPassage::Waits(_) | OutputPassage::New(_)) => passage,
+        };
+        let id = &shown.session.id;
+        let content = Confined::new(shown.class, shown.output.text().0);
+        let evidence = self.provenance.keep(id, content).await?;
+        events.push(leak_risk(id, shown.class, shown.recipient, evidence));
+        match passage {
+            OutputPassage::New(desk) => {
+                let (gate, opened) = self.output_question(shown, evidence).await?;
+                events.push(opened);
+                Ok(Held::New(gate, desk))
+            }
+            OutputPassage::Waits(gate) | OutputPassage::Released(gate, _) => Ok(Held::Waits(Some(gate))),
+            OutputPassage::NoGates => Ok(Held::Waits(None)),
+        }
+    }
+}
+
+/// How an output stands that may have to wait.
+enum Held<'a> {
+    /// It need not.
+    Free,
+    /// It waits, or was denied.
+    Waits(Option<Gate>),
+    /// A person let it pass, this once.
+    Released(Gate),
+    /// It waits from now on, once that is on the record.
+    New(Gate, MutexGuard<'a, ()>),
 }
 
 fn verdict(class: Class, allowed: Class) -> OutputVerdict {

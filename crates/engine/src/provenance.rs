@@ -10,6 +10,8 @@ use tidegate_ledger::vault::{Deposit, Keep, Vault, VaultError};
 use tidegate_ledger::{AppendError, Chain, KeyedDigest, Ledger, Reader};
 use tidegate_store::Admitted;
 
+use crate::OriginKey;
+
 /// The ledger and the vault behind it.
 #[derive(Clone)]
 pub struct Provenance {
@@ -52,6 +54,17 @@ impl Provenance {
     #[must_use]
     pub const fn ledger(&self) -> &Arc<Ledger> {
         &self.ledger
+    }
+
+    /// A digest by which a value is known again wherever the same vault is, and nowhere else.
+    pub(crate) fn vault_digest(&self, content: &[u8]) -> [u8; 32] {
+        self.vault.common_digest(content)
+    }
+
+    /// The key under which gateways that share a vault remember values.
+    #[must_use]
+    pub fn common_origin_key(&self) -> OriginKey {
+        OriginKey::derived(self.vault.common_key(b"origins"))
     }
 
     /// The vault.

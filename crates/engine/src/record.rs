@@ -36,10 +36,7 @@ impl DecisionRecord<'_> {
     /// The rule that decided.
     #[must_use]
     pub const fn rule(&self) -> &'static str {
-        match self.decision {
-            Decision::Allow(_) => "within-ceiling",
-            Decision::Hold(refusal) | Decision::Deny(refusal) => refusal.rule().as_str(),
-        }
+        self.decision.rule()
     }
 }
 

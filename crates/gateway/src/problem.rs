@@ -1,6 +1,7 @@
 //! Errors on the wire: application/problem+json (RFC 9457). Details say what happened and what to do; they never
 //! repeat what was sent.
 
+mod gates;
 mod runs;
 
 use axum::http::{HeaderValue, StatusCode, header};
@@ -225,6 +226,12 @@ impl From<AccessError> for Problem {
                 "authority-unreachable",
                 "Authority unreachable",
                 format!("{detail}; nothing passes until it answers"),
+            ),
+            AccessError::GatesFull => Self::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too-many-gates",
+                "Too much waits already",
+                detail,
             ),
             AccessError::Interrupted(_) => Self::internal(),
             AccessError::Unresolved(_) => Self::new(

@@ -1,6 +1,7 @@
 //! The routes, their document, and what stands around every request.
 
 use std::any::Any;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, State};
@@ -9,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use tidegate_engine::Engine;
+use tidegate_engine::egress::Egress;
 use tidegate_store::TokenStore;
 use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -19,6 +21,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::console::{self, Console, ConsoleOptions};
+use crate::egress::Proxy;
 use crate::mcp::{self, Mcp};
 use crate::problem::Problem;
 use crate::telemetry::Metrics;
@@ -42,6 +45,8 @@ pub struct App {
     /// What the console's pages share.
     pub(crate) console: Arc<Console>,
     has_console: bool,
+    /// The use cases of the egress proxy and where it listens, where there is one.
+    pub egress: Option<(Arc<Egress>, SocketAddr)>,
 }
 
 impl App {
@@ -63,12 +68,20 @@ impl App {
             mcp: None,
             console: Arc::new(Console::new(ConsoleOptions::STANDARD)),
             has_console: true,
+            egress: None,
         }
+    }
+
+    /// The same with an egress proxy that listens at this address.
+    #[must_use]
+    pub fn with_egress(mut self, proxy: &Proxy, address: SocketAddr) -> Self {
+        self.egress = Some((Arc::clone(proxy.egress()), address));
+        self
     }
 
     /// The same without pages for people.
     #[must_use]
-    pub const fn without_console(mut self) -> Self {
+    pub fn without_console(mut self) -> Self {
         self.has_console = false;
         self
     }
@@ -124,16 +137,25 @@ fn documented_routes() -> OpenApiRouter<App> {
         .routes(routes!(api::runs::end))
         .routes(routes!(api::runs::hand_back))
         .routes(routes!(api::operator::input))
+        .routes(routes!(api::egress::issue))
         .routes(routes!(api::veil::select))
         .routes(routes!(api::veil::resolve))
         .routes(routes!(api::sessions::add_dataset))
         .routes(routes!(api::sessions::reset))
+        .routes(routes!(api::gates::list))
+        .routes(routes!(api::gates::show))
+        .routes(routes!(api::gates::decide))
+        .routes(routes!(api::gates::reveal))
+        .routes(routes!(api::gates::ask, api::gates::of_session))
+        .routes(routes!(api::gates::await_one))
         .routes(routes!(api::provenance::records))
         .routes(routes!(api::provenance::proof))
         .routes(routes!(health::live))
         .routes(routes!(health::ready))
         .routes(routes!(health::metrics));
-    let streams = OpenApiRouter::new().routes(routes!(api::events::stream));
+    let streams = OpenApiRouter::new()
+        .routes(routes!(api::events::stream))
+        .routes(routes!(api::gate_events::stream));
     bounded.merge(streams)
 }
 

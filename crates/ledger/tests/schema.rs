@@ -75,6 +75,22 @@ fn events(ledger: &Ledger, pointer: EvidencePointer) -> Vec<Event> {
                 by: some("ann"),
                 role: full.then_some(Role::PiiAuthorizedReviewer),
                 reason: full.then(|| Reason::new("looks \"fine\"\nto me — ok")),
+                approvals_missing: full.then_some(1),
+            }
+            .into(),
+            GateSpent {
+                gate_id: name("g1"),
+                kind: name("tool-approval"),
+                tool: some("gmail_send"),
+            }
+            .into(),
+            GateRevealed {
+                gate_id: name("g1"),
+                by: name("ann"),
+                role: Role::PiiAuthorizedReviewer,
+                data_class: Class::Pii,
+                reason: Reason::new("to see whom it goes to"),
+                evidence_pointer: pointer,
             }
             .into(),
             PolicyChanged {

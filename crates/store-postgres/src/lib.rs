@@ -1,4 +1,4 @@
-//! Sessions and tokens in PostgreSQL, for many gateways on one state.
+//! Sessions, tokens, notes and evidence in PostgreSQL, for many gateways on one state.
 //!
 //! What a change is stands in [`tidegate_store::Shared`]; here is what the server has to do for it, each one statement. Reads
 //! and changes have connections of their own, so that a read never waits behind somebody's disk. A question that the server does
@@ -10,13 +10,16 @@ mod failure;
 mod lanes;
 mod migrate;
 mod query;
+mod records;
 mod rows;
 mod server;
 mod tls;
 mod tokens;
+mod vault;
 
 pub use rows::PostgresRows;
 use tidegate_store::{Remote, Shared, StoreError};
+pub use vault::PostgresVault;
 
 /// Sessions and tokens in PostgreSQL.
 pub type PostgresStore = Shared<PostgresRows>;

@@ -7,7 +7,12 @@ use crate::failure::failed;
 use crate::server::Server;
 
 /// Each entry takes the tables from version `index` to `index + 1`. Never change one that was released; add one.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("annex/annex.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema.sql"),
+    include_str!("annex/annex.sql"),
+    include_str!("vault/vault.sql"),
+    include_str!("records/records.sql"),
+];
 
 pub(crate) async fn run(server: &Server) -> Result<(), StoreError> {
     let link = server.connect().await?;

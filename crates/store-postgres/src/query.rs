@@ -1,6 +1,8 @@
 //! Every statement there is. Each does one thing whole.
 
 use crate::annex::AnnexQuery;
+use crate::records::RecordQuery;
+use crate::vault::VaultQuery;
 
 /// A statement that is prepared on every connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,11 +20,13 @@ pub(crate) enum Query {
     Claim,
     Probe,
     Annex(AnnexQuery),
+    Vault(VaultQuery),
+    Record(RecordQuery),
 }
 
 impl Query {
     /// What only reads, and what writes: each goes over connections of its own.
-    pub(crate) const READS: [Self; 11] = [
+    pub(crate) const READS: [Self; 13] = [
         Self::Read,
         Self::Page,
         Self::Resets,
@@ -34,8 +38,10 @@ impl Query {
         Self::Annex(AnnexQuery::Children),
         Self::Annex(AnnexQuery::Recall),
         Self::Annex(AnnexQuery::OriginMemory),
+        Self::Record(RecordQuery::Last),
+        Self::Record(RecordQuery::Records),
     ];
-    pub(crate) const WRITES: [Self; 13] = [
+    pub(crate) const WRITES: [Self; 14] = [
         Self::Insert,
         Self::Replace,
         Self::Reset,
@@ -49,6 +55,27 @@ impl Query {
         Self::Annex(AnnexQuery::TakeAnswer),
         Self::Annex(AnnexQuery::BeginOrigins),
         Self::Annex(AnnexQuery::KeepOrigins),
+        Self::Record(RecordQuery::Publish),
+    ];
+
+    /// Those of the vault, which has connections of its own.
+    pub(crate) const VAULT: [Self; 16] = [
+        Self::Vault(VaultQuery::KeyIds),
+        Self::Vault(VaultQuery::KeepCommon),
+        Self::Vault(VaultQuery::Common),
+        Self::Vault(VaultQuery::Put),
+        Self::Vault(VaultQuery::Find),
+        Self::Vault(VaultQuery::Bury),
+        Self::Vault(VaultQuery::BuryMemory),
+        Self::Vault(VaultQuery::Buried),
+        Self::Vault(VaultQuery::StoredBefore),
+        Self::Vault(VaultQuery::Issued),
+        Self::Vault(VaultQuery::Generation),
+        Self::Vault(VaultQuery::MarkResolved),
+        Self::Vault(VaultQuery::Withdraw),
+        Self::Vault(VaultQuery::RewrapCommon),
+        Self::Vault(VaultQuery::UnderOtherKeys),
+        Self::Vault(VaultQuery::Rewrap),
     ];
 
     pub(crate) const fn sql(self) -> &'static str {
@@ -97,6 +124,8 @@ impl Query {
             }
             Self::Probe => "UPDATE store SET probes = probes + 1",
             Self::Annex(query) => query.sql(),
+            Self::Vault(query) => query.sql(),
+            Self::Record(query) => query.sql(),
         }
     }
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tidegate_core::{Class, Entry, Halt, Ident, Moment, Name};
 use tokio::sync::broadcast;
 
-use crate::{Admitted, Opening, Reset, Session, TokenDigest, TokenRecord};
+use crate::{Admitted, Opening, Reset, Resumption, Session, TokenDigest, TokenRecord};
 
 /// Sessions that outlive a process.
 ///
@@ -34,8 +34,11 @@ pub trait SessionStore: Send + Sync {
         at: Moment,
     ) -> Result<Admitted, StoreError>;
 
-    /// Halts the session until it is reset. A halted session must keep its first halt.
+    /// Halts the session until it is resumed or reset. A halted session must keep its first halt.
     async fn halt(&self, id: &Ident, halt: Halt) -> Result<Admitted, StoreError>;
+
+    /// Lifts this halt, because a person decided so. It must leave another halt, the end of a run and the label as they are.
+    async fn resume(&self, id: &Ident, halt: &Halt, resumption: Resumption) -> Result<Admitted, StoreError>;
 
     /// Starts the context anew, for an administrator, and must keep the reason. The only way down there is.
     async fn reset(&self, id: &Ident, reset: Reset) -> Result<Arc<Session>, StoreError>;

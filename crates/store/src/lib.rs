@@ -1,12 +1,13 @@
-//! What must outlive a process: sessions, tokens, and where values came from.
+//! What must outlive a process: sessions, tokens, where values came from, and what waits for a person.
 //!
 //! The contract is written in domain verbs (`raise`, never `set`), so that no backend can express a lower label.
-//! Every "must" in [`SessionStore`], [`TokenStore`], [`OriginStore`] and [`MemoryStore`] is a case of the conformance suite that
+//! Every "must" in [`SessionStore`], [`TokenStore`], [`OriginStore`], [`MemoryStore`] and [`GateStore`] is a case of the conformance suite that
 //! each backend passes.
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod contract;
+mod gates;
 mod memory;
 mod mirror;
 mod origins;
@@ -17,11 +18,15 @@ mod sqlite;
 mod token;
 
 pub use contract::{Change, OpenError, SessionStore, StoreError, TokenStore};
+pub use gates::{
+    AnswerError, Binding, Gate, GateAnswer, GateApproval, GateEnd, GateKind, GateQuery, GateState, GateStore,
+    Listed, OpenGateError, Opened, UnknownGateKind,
+};
 pub use memory::{Kin, KinError, MemoryStore, Page, Shelf, TurnError};
 pub use mirror::{Mirror, MirrorError};
 pub use origins::{Origin, OriginBounds, OriginChunk, OriginMemory, OriginStore, Recalled};
 pub use placement::{Misplaced, refuse_inside};
-pub use session::{Admitted, Opening, Reset, Session};
+pub use session::{Admitted, Opening, Reset, Resumption, Session};
 pub use shared::{Hidden, Remote, Row, Rows, Shared};
 pub use sqlite::{SqliteOptions, SqliteStore};
 pub use token::{TokenDigest, TokenRecord};

@@ -43,6 +43,17 @@ pub struct Reset {
     pub at: Moment,
 }
 
+/// A person's decision to let a halted run go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resumption {
+    /// Who decided.
+    pub by: Ident,
+    /// Why, in their words.
+    pub reason: String,
+    /// When.
+    pub at: Moment,
+}
+
 /// What a change did, and the session after it.
 #[derive(Clone, Debug)]
 pub struct Admitted {

@@ -16,6 +16,7 @@ fn check(options: &SqliteOptions) {
         conformance::run_all(open).await;
         conformance::run_origins(open).await;
         conformance::run_memory(open).await;
+        conformance::run_gates(open).await;
     });
 }
 

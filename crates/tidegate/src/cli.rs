@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    check, completions, demo, evidence, explain, fga, init, ledger, mcp, pins, scan, serve, session, token,
-    wrap,
+    check, completions, demo, egress, evidence, explain, fga, init, ledger, mcp, pins, scan, serve, session,
+    token, wrap,
 };
 use crate::failure::Failure;
 
@@ -49,6 +49,7 @@ enum Command {
     Explain(explain::Explain),
     Ledger(ledger::Ledger),
     Evidence(evidence::Evidence),
+    Egress(egress::Egress),
     Fga(fga::Fga),
     Completions(completions::Completions),
 }
@@ -71,6 +72,7 @@ impl Cli {
             Command::Explain(command) => command.run(),
             Command::Ledger(command) => command.run(),
             Command::Evidence(command) => command.run(),
+            Command::Egress(command) => command.run(),
             Command::Fga(command) => command.run(),
             Command::Completions(command) => command.run(),
         }

@@ -5,11 +5,13 @@ mod cli;
 mod commands;
 mod config;
 mod context;
+mod egress;
 mod failure;
 mod model;
 mod source;
 mod state;
 mod terminal;
+mod vault;
 mod wiring;
 
 use std::process::ExitCode;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use tidegate_core::Ident;
 use tidegate_engine::Provenance;
+use tidegate_ledger::{CommonIndex, Ledger};
 use tidegate_store::{
-    Hidden, MemoryStore, OriginStore, SessionStore, SqliteOptions, SqliteStore, TokenStore,
+    GateStore, Hidden, MemoryStore, OriginStore, Remote, SessionStore, SqliteOptions, SqliteStore, TokenStore,
 };
 use tidegate_store_postgres::PostgresStore;
 use tidegate_store_redis::RedisStore;
@@ -26,10 +27,22 @@ pub(crate) trait State: SessionStore + TokenStore {
     /// Where notes, kinship and the origins of values are kept beside them. Redis keeps none of these: there, notes and
     /// child sessions are refused and every guarded argument is held.
     fn annex(self: Arc<Self>) -> Option<Arc<dyn Annex>>;
+
+    /// Where gates are kept beside them. A server that keeps none has nobody to ask: there, what is held stays denied.
+    fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>>;
+
+    /// Where gateways on the same state publish their records for auditors.
+    fn common_index(&self) -> Option<Arc<dyn CommonIndex>> {
+        None
+    }
 }
 
 impl State for SqliteStore {
     fn annex(self: Arc<Self>) -> Option<Arc<dyn Annex>> {
+        Some(self)
+    }
+
+    fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>> {
         Some(self)
     }
 }
@@ -38,38 +51,34 @@ impl State for PostgresStore {
     fn annex(self: Arc<Self>) -> Option<Arc<dyn Annex>> {
         Some(self)
     }
+
+    fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>> {
+        None
+    }
+
+    fn common_index(&self) -> Option<Arc<dyn CommonIndex>> {
+        Some(self.rows())
+    }
 }
 
 impl State for RedisStore {
     fn annex(self: Arc<Self>) -> Option<Arc<dyn Annex>> {
         None
     }
+
+    fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>> {
+        None
+    }
 }
 
 /// Opens the sessions and tokens that the configuration names.
 pub(crate) async fn open_store(config: &Config) -> Result<Arc<dyn State>, Failure> {
-    let (kind, remote, password_env) = match &config.store {
-        Store::Embedded => {
-            let store = SqliteStore::open(config.data_dir.join(STATE_FILE), SqliteOptions::default());
-            let shown = config.data_dir.display();
-            let failed = |error| Failure::environment(format_args!("state in {shown}: {error}"));
-            return Ok(Arc::new(store.map_err(failed)?));
-        }
-        Store::Shared {
-            kind,
-            remote,
-            password_env,
-        } => (kind, remote, password_env),
+    let Some((kind, remote)) = server(config)? else {
+        let store = SqliteStore::open(config.data_dir.join(STATE_FILE), SqliteOptions::default());
+        let shown = config.data_dir.display();
+        let failed = |error| Failure::environment(format_args!("state in {shown}: {error}"));
+        return Ok(Arc::new(store.map_err(failed)?));
     };
-    let mut remote = remote.clone();
-    if let Some(variable) = password_env {
-        let password = std::env::var(variable).map_err(|_| {
-            Failure::usage(format_args!(
-                "store.password_env: the environment has no {variable}"
-            ))
-        })?;
-        remote.password = Some(Hidden::new(&password));
-    }
     let opened: Result<Arc<dyn State>, _> = match kind {
         StoreKind::Postgres => tidegate_store_postgres::connect(&remote)
             .await
@@ -81,11 +90,39 @@ pub(crate) async fn open_store(config: &Config) -> Result<Arc<dyn State>, Failur
     opened.map_err(|error| Failure::environment(format_args!("state on the server of [store]: {error}")))
 }
 
+/// The server that the state is on, with its password.
+pub(crate) fn server(config: &Config) -> Result<Option<(StoreKind, Remote)>, Failure> {
+    let Store::Shared {
+        kind,
+        remote,
+        password_env,
+        ..
+    } = &config.store
+    else {
+        return Ok(None);
+    };
+    let mut remote = remote.clone();
+    if let Some(variable) = password_env {
+        let password = std::env::var(variable).map_err(|_| {
+            Failure::usage(format_args!(
+                "store.password_env: the environment has no {variable}"
+            ))
+        })?;
+        remote.password = Some(Hidden::new(&password));
+    }
+    Ok(Some((*kind, remote)))
+}
+
 /// Makes this process the one that writes to its ledger, also for a store on another machine: whoever held a copy of the
 /// ledger's directory before is refused from now on.
 pub(crate) async fn claim_record(store: &dyn State, provenance: &Provenance) -> Result<(), Failure> {
-    let key = provenance.ledger().public_key().to_text();
-    let name = key.trim_end().rsplit(' ').next().unwrap_or_default();
-    let ledger = Ident::parse(name).map_err(Failure::environment)?;
+    let ledger = ledger_name(provenance.ledger())?;
     store.claim(&ledger).await.map_err(Failure::environment)
+}
+
+/// What other machines know a ledger by: its key.
+pub(crate) fn ledger_name(ledger: &Ledger) -> Result<Ident, Failure> {
+    let key = ledger.public_key().to_text();
+    let name = key.trim_end().rsplit(' ').next().unwrap_or_default();
+    Ident::parse(name).map_err(Failure::environment)
 }

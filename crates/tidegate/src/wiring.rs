@@ -9,27 +9,34 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use axum::Router;
 use tidegate_authority::OpenFga;
 use tidegate_core::{Ident, Moment};
-use tidegate_engine::{Caller, Engine, OriginKey, Origins, Parts, Provenance, last_policy};
+use tidegate_engine::{Caller, CommonRecord, Engine, OriginKey, Origins, Parts, Provenance, last_policy};
+use tidegate_gateway::egress::Proxy;
 use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Server, router};
-use tidegate_ledger::vault::{KeySource, Retention, Vault};
+use tidegate_ledger::vault::Retention;
 use tidegate_ledger::{Ledger, OpenError, Options, PublicDigest, Reader};
 use tidegate_store::Mirror;
+use tokio::net::TcpListener;
 
 use crate::authority;
 use crate::config::{self, Config};
 use crate::context;
+use crate::egress;
 use crate::failure::Failure;
 use crate::model;
-use crate::state::{State, claim_record, open_store};
+use crate::state::{State, claim_record, ledger_name, open_store};
 use crate::terminal::note;
+use crate::vault::open_vault;
 
 /// The file in the data directory that holds the key under which values are remembered.
 const ORIGIN_KEY_FILE: &str = "origin.key";
 
 /// How often evidence is looked through for what has outlived its retention.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(3_600);
+
+/// How often gates are looked through for what has run out of time.
+const CLOSING_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A gateway that has its address and its state, and is about to serve.
 pub(crate) struct Gateway {
@@ -40,6 +47,7 @@ pub(crate) struct Gateway {
     routes: Router,
     drain: Duration,
     retention: Retention,
+    exit: Option<(Proxy, TcpListener)>,
 }
 
 impl Gateway {
@@ -50,7 +58,7 @@ impl Gateway {
         let log = DecisionLog::open(&config.telemetry.decision_log)
             .map_err(|error| Failure::environment(format_args!("cannot open the decision log: {error}")))?;
         let telemetry = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
-        let (provenance, previous) = open_record(&config.data_dir)?;
+        let (provenance, previous) = open_record(config)?;
         claim_record(&*store, &provenance).await?;
         let engine = engine(config, Arc::clone(&store), provenance, telemetry)?;
         let engine = Arc::new(with_authority(with_model(engine, config)?, config)?);
@@ -68,8 +76,14 @@ impl Gateway {
             app = app.with_mcp(mcp(config, &engine));
         }
         let server = Server::bind(config.listen).await.map_err(Failure::environment)?;
+        let exit = egress::open(config, &engine, server.address()).await?;
+        if let Some((proxy, listener)) = &exit {
+            let address = listener.local_addr().map_err(Failure::environment)?;
+            app = app.with_egress(proxy, address);
+        }
         engine.started(previous).await.map_err(Failure::environment)?;
         engine.tidy_up_ended().await.map_err(Failure::environment)?;
+        engine.end_left_gates().await.map_err(Failure::environment)?;
         Ok(Self {
             store,
             engine,
@@ -77,7 +91,14 @@ impl Gateway {
             routes: router(app),
             drain: config.limits.drain,
             retention: config.retention.clone(),
+            exit,
         })
+    }
+
+    /// Where its egress proxy listens, if it has one.
+    pub(crate) fn exit(&self) -> Option<SocketAddr> {
+        let (_, listener) = self.exit.as_ref()?;
+        listener.local_addr().ok()
     }
 
     /// Where it listens.
@@ -93,13 +114,26 @@ impl Gateway {
             routes,
             drain,
             retention,
+            exit,
             ..
         } = self;
         let expiring = tokio::spawn(keep_expiring(Arc::clone(&engine), retention));
+        let closing = tokio::spawn(keep_closing(Arc::clone(&engine)));
         let following = follow_changes(&engine);
+        let publishing = keep_publishing(&engine);
+        let leaving = tokio::spawn(async move {
+            if let Some((proxy, listener)) = exit {
+                proxy.serve_tcp(listener, std::future::pending()).await;
+            }
+        });
         let served = server.serve(routes, stop, drain).await;
+        // Every connection is cut with it, before the record says that the gateway stopped.
+        leaving.abort();
+        let _ = leaving.await;
         expiring.abort();
+        closing.abort();
         following.abort();
+        publishing.abort();
         served.map_err(Failure::environment)?;
         engine
             .stopped("asked to stop")
@@ -122,11 +156,12 @@ impl LocalGateway {
         let log = DecisionLog::open(&config.telemetry.decision_log)
             .map_err(|error| Failure::environment(format_args!("cannot open the decision log: {error}")))?;
         let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
-        let (provenance, previous) = open_free_record(&config.data_dir)?;
+        let (provenance, previous) = open_free_record(config)?;
         claim_record(&*store, &provenance).await?;
         let engine = with_model(engine(config, store, provenance, telemetry)?, config)?;
         let engine = Arc::new(with_authority(engine, config)?);
         engine.started(previous).await.map_err(Failure::environment)?;
+        engine.end_left_gates().await.map_err(Failure::environment)?;
         let mcp = mcp(config, &engine);
         Ok(Self { engine, mcp })
     }
@@ -134,9 +169,13 @@ impl LocalGateway {
     /// Serves until the client leaves.
     pub(crate) async fn serve(self, caller: Caller, session: Option<Ident>) -> Result<(), Failure> {
         let Self { engine, mcp } = self;
+        let closing = tokio::spawn(keep_closing(Arc::clone(&engine)));
         let following = follow_changes(&engine);
+        let publishing = keep_publishing(&engine);
         let served = mcp.serve_stdio(caller, session).await;
+        closing.abort();
         following.abort();
+        publishing.abort();
         engine
             .stopped("the client left")
             .await
@@ -186,17 +225,34 @@ async fn keep_expiring(engine: Arc<Engine>, retention: Retention) {
     }
 }
 
+/// Writes down which gates have run out of time. They are denied from that moment on, whether or not it is written down.
+async fn keep_closing(engine: Arc<Engine>) {
+    let mut ticks = tokio::time::interval(CLOSING_INTERVAL);
+    loop {
+        ticks.tick().await;
+        if let Err(error) = engine.expire_gates().await {
+            note(format_args!("gates past their time could not be closed: {error}"));
+        }
+    }
+}
+
 /// Hears of what other gateways do to the sessions that are watched here.
 fn follow_changes(engine: &Arc<Engine>) -> tokio::task::JoinHandle<()> {
     let engine = Arc::clone(engine);
     tokio::spawn(async move { engine.follow_changes().await })
 }
 
+/// Shows auditors of other gateways what is recorded here.
+fn keep_publishing(engine: &Arc<Engine>) -> tokio::task::JoinHandle<()> {
+    let engine = Arc::clone(engine);
+    tokio::spawn(async move { engine.keep_publishing().await })
+}
+
 /// The engine on a record that no gateway is using, for a command that changes something on the record.
 pub(crate) async fn lone_engine(config: &Config, store: Arc<dyn State>) -> Result<Engine, Failure> {
     let log = DecisionLog::open(&LogTarget::Off).map_err(Failure::environment)?;
     let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
-    let (provenance, _) = open_record(&config.data_dir)?;
+    let (provenance, _) = open_record(config)?;
     claim_record(&*store, &provenance).await?;
     engine(config, store, provenance, telemetry)
 }
@@ -209,11 +265,11 @@ pub(crate) fn now() -> Moment {
 
 /// The record of a data directory with the evidence behind it, and the policy it last saw. One process writes to it
 /// at a time.
-fn open_record(data_dir: &Path) -> Result<(Provenance, Option<PublicDigest>), Failure> {
-    open_record_in(data_dir, &data_dir.join("ledger"))?.ok_or_else(|| {
+fn open_record(config: &Config) -> Result<(Provenance, Option<PublicDigest>), Failure> {
+    open_record_in(config, &config.data_dir.join("ledger"))?.ok_or_else(|| {
         Failure::environment(format_args!(
             "a gateway is running on the state in {}",
-            data_dir.display()
+            config.data_dir.display()
         ))
     })
 }
@@ -222,11 +278,12 @@ fn open_record(data_dir: &Path) -> Result<(Provenance, Option<PublicDigest>), Fa
 const MOST_LOCAL: usize = 256;
 
 /// A record that no other process writes to.
-fn open_free_record(data_dir: &Path) -> Result<(Provenance, Option<PublicDigest>), Failure> {
+fn open_free_record(config: &Config) -> Result<(Provenance, Option<PublicDigest>), Failure> {
+    let data_dir = &config.data_dir;
     for place in 1..=MOST_LOCAL {
         let directory = data_dir.join("ledgers").join(format!("mcp-{place}"));
         std::fs::create_dir_all(&directory).map_err(Failure::environment)?;
-        if let Some(opened) = open_record_in(data_dir, &directory)? {
+        if let Some(opened) = open_record_in(config, &directory)? {
             return Ok(opened);
         }
     }
@@ -238,10 +295,10 @@ fn open_free_record(data_dir: &Path) -> Result<(Provenance, Option<PublicDigest>
 
 /// A record and the evidence behind it; `None` while another process writes to it.
 fn open_record_in(
-    data_dir: &Path,
+    config: &Config,
     directory: &Path,
 ) -> Result<Option<(Provenance, Option<PublicDigest>)>, Failure> {
-    let shown = data_dir.display();
+    let shown = config.data_dir.display();
     let failed =
         |error: &dyn std::fmt::Display| Failure::environment(format_args!("record in {shown}: {error}"));
     let ledger = match Ledger::open(directory, Options::new(directory)) {
@@ -250,9 +307,7 @@ fn open_record_in(
         Err(error) => return Err(failed(&error)),
     };
     let reader = Reader::open(directory).map_err(|error| failed(&error))?;
-    let key = KeySource::File(data_dir.join("vault.key"));
-    let vault =
-        Vault::open(&data_dir.join("vault.db"), key, SystemTime::now()).map_err(|error| failed(&error))?;
+    let vault = open_vault(config, &ledger_name(&ledger)?)?;
     let previous = last_policy(&reader).map_err(|error| failed(&error))?;
     Ok(Some((Provenance::new(ledger, reader, vault), previous)))
 }
@@ -287,9 +342,18 @@ fn engine(
         mirror.map_err(|error| Failure::environment(format_args!("cannot use private_data_dir: {error}")))?;
     let policy = config.policy.clone();
     let (detector, exits) = config.detect.build().map_err(Failure::usage)?;
-    let key = OriginKey::in_file(&config.data_dir.join(ORIGIN_KEY_FILE))
-        .map_err(|error| Failure::environment(format_args!("{ORIGIN_KEY_FILE}: {error}")))?;
+    let key = match &config.store {
+        // What several machines remember, they remember under one key.
+        config::Store::Shared { .. } => provenance.common_origin_key(),
+        config::Store::Embedded => OriginKey::in_file(&config.data_dir.join(ORIGIN_KEY_FILE))
+            .map_err(|error| Failure::environment(format_args!("{ORIGIN_KEY_FILE}: {error}")))?,
+    };
     let annex = Arc::clone(&store).annex();
+    let gates = Arc::clone(&store).gates();
+    let common = match store.common_index() {
+        Some(index) => Some(CommonRecord::new(index, ledger_name(provenance.ledger())?)),
+        None => None,
+    };
     let engine = Engine::new(Parts {
         store,
         policy,
@@ -299,7 +363,15 @@ fn engine(
         exits,
         observer,
     });
-    let engine = engine.with_context(context::rules(config)?);
+    let mut engine = engine.with_context(context::rules(config)?);
+    if let Some(common) = common {
+        engine = engine.with_common_record(common);
+    }
+    if let Some(gates) = gates {
+        engine = engine
+            .with_gates(gates, &key, config.gates.clone())
+            .map_err(Failure::environment)?;
+    }
     Ok(match annex {
         Some(annex) => engine
             .with_origins(Origins::new(annex.clone(), key, Origins::BOUNDS))

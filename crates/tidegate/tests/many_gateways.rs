@@ -19,31 +19,31 @@ use std::time::Duration;
 use run::Place;
 use run::gateway::Gateway;
 use serde_json::{Value, json};
+use shared::knowledge;
 use shared::stand::Stand;
 use xtask::services::{self, Postgres, Redis, Service};
 
 #[test]
 fn on_postgres() {
     if services::address("TIDEGATE_TEST_POSTGRES").unwrap().is_some() {
-        check(&Postgres);
+        check(&Postgres, knowledge::is_common);
     }
 }
 
 #[test]
 fn on_redis() {
     if services::address("TIDEGATE_TEST_REDIS").unwrap().is_some() {
-        check(&Redis);
+        check(&Redis, |_| {});
     }
 }
 
-fn check(service: &'static dyn Service) {
-    let stand = Stand::start(service);
+fn check(service: &'static dyn Service, more: impl FnOnce(&Stand)) {
+    let stand = Stand::start_with(service, knowledge::TOOLS);
     streams_hear_of_other_gateways(&stand);
     mcp_clients_hear_of_other_gateways(&stand);
+    more(&stand);
     of_two_on_one_record_the_later_counts(&stand);
-    for gateway in stand.gateways {
-        gateway.stop();
-    }
+    stand.stop();
 }
 
 fn streams_hear_of_other_gateways(stand: &Stand) {

@@ -13,6 +13,7 @@ mod run;
 
 use run::Place;
 use run::gateway::Gateway;
+use run::stdio::StdioGateway;
 use serde_json::{Value, json};
 
 const CONFIG: &str = r#"
@@ -164,40 +165,12 @@ fn an_mcp_client_speaks_for_its_user_when_it_is_told_to() {
     let place = Place::new();
     place.write("tidegate.toml", CONFIG);
     for (flags, refused) in [(&[][..], true), (&["--client-speaks-for-user"][..], false)] {
-        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
-        let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping",
-            "params": {"_meta": {"tidegate/operatorInput": format!("write to {NAMED}")}}});
-        let said = run_stdio(&place, flags, &[hello, ping]);
-        let answer = said.iter().find(|message| message["id"] == 2).unwrap();
+        let mut gateway = StdioGateway::start(&place, flags);
+        gateway.greet();
+        let typed = json!({"_meta": {"tidegate/operatorInput": format!("write to {NAMED}")}});
+        let answer = gateway.ask("ping", &typed);
+        gateway.leave();
         assert_eq!(answer.get("error").is_some(), refused, "{answer}");
         assert!(!answer.to_string().contains("canary"), "{answer}");
     }
-}
-
-fn run_stdio(place: &Place, flags: &[&str], messages: &[Value]) -> Vec<Value> {
-    use std::io::{BufRead, BufReader, Write};
-    use std::process::Stdio;
-    let mut command = place.command(&["mcp"]);
-    let mut process = command
-        .args(flags)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut input = process.stdin.take().unwrap();
-    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-    let mut said = Vec::new();
-    for message in messages {
-        writeln!(input, "{message}").unwrap();
-        let answer = lines
-            .by_ref()
-            .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap())
-            .find(|answer| answer["id"] == message["id"]);
-        said.push(answer.unwrap());
-    }
-    drop(input);
-    process.wait().unwrap();
-    said
 }

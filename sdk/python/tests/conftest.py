@@ -42,15 +42,15 @@ class Gateway:
     connector: str
 
     def token(self, role: str, principal: str) -> str:
-        command = ["token", "create", "--role", role, "--principal", principal, "--data-dir", str(self.data_dir)]
-        return binary(*command, cwd=self.data_dir).strip()
+        whose = ["--role", role, "--principal", principal]
+        return binary("token", "create", *whose, "--data-dir", str(self.data_dir), cwd=self.data_dir).strip()
 
 
 def binary(*arguments: str, cwd: Path) -> str:
     """Runs the gateway's program to its end."""
-    done = subprocess.run(
-        [os.environ["TIDEGATE_BIN"], *arguments], cwd=cwd, capture_output=True, text=True, timeout=60, check=True
-    )
+    plain = {"HOME": str(cwd), "PATH": os.environ["PATH"]}
+    command = [os.environ["TIDEGATE_BIN"], *arguments]
+    done = subprocess.run(command, cwd=cwd, env=plain, capture_output=True, text=True, timeout=60, check=True)
     return done.stdout
 
 

@@ -1,4 +1,26 @@
 import { GatewayError } from "./errors.js";
+import type { paths } from "./generated/api.js";
+
+/** How something is asked. */
+export type Method = "get" | "post";
+
+/** The addresses that can be asked this way. */
+export type PathOf<M extends Method> = {
+  [P in keyof paths]: paths[P] extends Record<M, object> ? P : never;
+}[keyof paths];
+
+type Operation<P extends keyof paths, M extends Method> = paths[P][M];
+type Json<R> = R extends { content: { "application/json": infer C } } ? C : never;
+
+/** What a question holds: the parts of its address, its query, its body. */
+export type Question<P extends keyof paths, M extends Method> =
+  & (Operation<P, M> extends { parameters: { path: infer A } } ? { path: A } : { path?: never })
+  & (Operation<P, M> extends { parameters: { query?: infer Q } } ? { query?: Q } : { query?: never })
+  & (Operation<P, M> extends { requestBody: infer B } ? { body: Json<B> } : { body?: never });
+
+/** What the gateway answers. */
+export type Answer<P extends keyof paths, M extends Method> =
+  Operation<P, M> extends { responses: infer R } ? Json<R[keyof R & (200 | 201)]> : never;
 
 /** Where a gateway is, and who asks. */
 export interface GatewayOptions {
@@ -27,9 +49,25 @@ export class Gateway {
     this.#timeoutMs = options.timeoutMs ?? 30_000;
   }
 
-  async ask<T>(method: "GET" | "POST", path: string, body?: unknown): Promise<T> {
+  /** Asks anything that is in the gateway's own description, and checks the question and the answer by it. */
+  request<M extends Method, P extends PathOf<M>>(method: M, path: P, question: Question<P, M>): Promise<Answer<P, M>> {
+    const parts = (question.path ?? {}) as Record<string, string>;
+    const address = (path as string).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parts[name] ?? ""));
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries((question.query ?? {}) as Record<string, unknown>)) {
+      if (value !== undefined && value !== null) {
+        query.set(name, String(value));
+      }
+    }
+    const search = query.size > 0 ? `?${query}` : "";
+    return this.ask(method, address + search, question.body);
+  }
+
+  /** Asks by address; whoever asks says what the answer is. */
+  async ask<T>(method: Method, path: string, body?: unknown): Promise<T> {
     const headers: Record<string, string> = { authorization: `Bearer ${this.#token}` };
-    const init: RequestInit = { method, headers, redirect: "error", signal: AbortSignal.timeout(this.#timeoutMs) };
+    const signal = AbortSignal.timeout(this.#timeoutMs);
+    const init: RequestInit = { method: method.toUpperCase(), headers, redirect: "error", signal };
     if (body !== undefined) {
       headers["content-type"] = "application/json";
       init.body = JSON.stringify(body);

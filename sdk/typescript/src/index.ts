@@ -5,7 +5,7 @@
  * Vercel AI SDK and for MCP clients.
  */
 export { GatewayError, ToolPermissionError, type Refusal } from "./errors.js";
-export type { GatewayOptions } from "./gateway.js";
+export { Gateway, type Answer, type GatewayOptions, type Method, type PathOf, type Question } from "./gateway.js";
 export { guardTool, type GuardOptions } from "./guard.js";
 export { SENSITIVITIES, Session, type Arguments, type DataSensitivity, type SessionOptions } from "./session.js";
 export type * from "./generated/api.js";

@@ -6,7 +6,6 @@ import type {
   DecisionAnswer,
   HandleAnswer,
   ManifestAnswer,
-  OpenAnswer,
   OutputAnswer,
   OutputBody,
   PlanAnswer,
@@ -39,79 +38,90 @@ export type Arguments = Record<string, unknown>;
 export class Session {
   /** The session's handle. */
   readonly id: string;
-  readonly #gateway: Gateway;
+  /** The gateway it is at, for everything else that can be asked. */
+  readonly gateway: Gateway;
+  readonly #here: { path: { id: string } };
 
   private constructor(gateway: Gateway, id: string) {
-    this.#gateway = gateway;
+    this.gateway = gateway;
     this.id = id;
+    this.#here = { path: { id } };
   }
 
   /** Opens a session, or finds it again. */
   static async open(options: SessionOptions = {}): Promise<Session> {
     const gateway = new Gateway(options);
-    const asked = { session_id: options.sessionId, user: options.user, agent: options.agent };
-    const opened = await gateway.ask<OpenAnswer>("POST", "/v1/sessions", asked);
+    const body = { session_id: options.sessionId ?? null, user: options.user ?? null, agent: options.agent ?? null };
+    const opened = await gateway.request("post", "/v1/sessions", { body });
     return new Session(gateway, opened.session_id);
   }
 
   /** The label, how it got there, and what that closes. */
   state(): Promise<StateAnswer> {
-    return this.#ask("GET", "");
+    return this.gateway.request("get", "/v1/session/{id}", this.#here);
   }
 
   /** Every tool with its class, its ceiling and what calling it would close, and a few lines for a system prompt. */
   manifest(): Promise<ManifestAnswer> {
-    return this.#ask("GET", "/manifest");
+    return this.gateway.request("get", "/v1/session/{id}/manifest", this.#here);
   }
 
   /** Whether every call of a plan would pass, and an order in which it does. */
   validatePlan(plannedCalls: readonly PlannedCallBody[]): Promise<PlanAnswer> {
-    return this.#ask("POST", "/validate-plan", { planned_calls: plannedCalls });
+    const body = { planned_calls: [...plannedCalls] };
+    return this.gateway.request("post", "/v1/session/{id}/validate-plan", { ...this.#here, body });
   }
 
   /** Whether a call may pass, before it is made. */
   authorize(tool: string, args: Arguments = {}): Promise<DecisionAnswer> {
-    return this.#ask("POST", "/authorize", { tool, arguments: args });
+    const body = { tool, arguments: args };
+    return this.gateway.request("post", "/v1/session/{id}/authorize", { ...this.#here, body });
   }
 
   /** The same, with the values of stubs and handles in the arguments. For a connector's token; no agent may see it. */
   resolve(tool: string, args: Arguments = {}): Promise<ResolveAnswer> {
-    return this.#ask("POST", "/resolve", { tool, arguments: args });
+    const body = { tool, arguments: args };
+    return this.gateway.request("post", "/v1/session/{id}/resolve", { ...this.#here, body });
   }
 
   /** Brings a tool's answer in. What comes back is what the agent may see, after the label has risen. */
   deliver(tool: string, content: unknown, options: { seal?: boolean } = {}): Promise<ResponseAnswer> {
-    return this.#ask("POST", "/responses", { tool, content, seal: options.seal ?? false });
+    const body = { tool, content: content as Arguments, seal: options.seal ?? false };
+    return this.gateway.request("post", "/v1/session/{id}/responses", { ...this.#here, body });
   }
 
   /** A handle to a part of a sealed result, by JSON pointer. */
   select(handle: string, pointer: string): Promise<HandleAnswer> {
-    return this.#ask("POST", "/handles/select", { handle, pointer });
+    const body = { handle, pointer };
+    return this.gateway.request("post", "/v1/session/{id}/handles/select", { ...this.#here, body });
   }
 
   /** Puts a context together from chunks with origin and source. */
   context(chunks: readonly ChunkBody[]): Promise<ContextAnswer> {
-    return this.#ask("POST", "/context", { chunks });
+    const body = { chunks: [...chunks] };
+    return this.gateway.request("post", "/v1/session/{id}/context", { ...this.#here, body });
   }
 
   /** Checks a model's output before a person sees it. */
   output(text: string, options: Partial<Omit<OutputBody, "text">> = {}): Promise<OutputAnswer> {
-    return this.#ask("POST", "/output", { recipient_role: "human-operator", ...options, text });
+    const body = { recipient_role: "human-operator", ...options, text };
+    return this.gateway.request("post", "/v1/session/{id}/output", { ...this.#here, body });
   }
 
   /** Registers a dataset. Known already, it can only be raised. */
   addDataset(name: string, sensitivity: DataSensitivity = "confidential"): Promise<StateAnswer> {
-    return this.#ask("POST", "/datasets", { name, sensitivity });
+    const body = { name, sensitivity };
+    return this.gateway.request("post", "/v1/session/{id}/datasets", { ...this.#here, body });
   }
 
   /** What waits for a person, as far as this token may see it. */
   gates(): Promise<unknown> {
-    return this.#gateway.ask("GET", "/v1/gates");
+    return this.gateway.ask("get", "/v1/gates");
   }
 
   /** A person's decision at a gate. */
   decideGate(gateId: string, decision: "approve" | "deny", reason: string): Promise<unknown> {
-    return this.#gateway.ask("POST", `/v1/gates/${encodeURIComponent(gateId)}/decision`, { decision, reason });
+    return this.gateway.ask("post", `/v1/gates/${encodeURIComponent(gateId)}/decision`, { decision, reason });
   }
 
   /**
@@ -166,10 +176,6 @@ export class Session {
       throw new ToolPermissionError({ tool, rule, reason, remedy, retryable });
     }
     return cleared;
-  }
-
-  #ask<T>(method: "GET" | "POST", rest: string, body?: unknown): Promise<T> {
-    return this.#gateway.ask(method, `/v1/session/${encodeURIComponent(this.id)}${rest}`, body);
   }
 }
 

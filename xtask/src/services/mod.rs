@@ -12,6 +12,7 @@ mod postgres;
 mod process;
 mod redis;
 mod skipped;
+mod tinyproxy;
 
 use std::path::Path;
 
@@ -22,6 +23,7 @@ pub use port::free as free_port;
 pub use postgres::Postgres;
 pub use process::{Place, Running};
 pub use redis::{Redis, RedisCluster};
+pub use tinyproxy::Tinyproxy;
 
 /// Every server that some tests need. A new one is a file here and a line in this list.
 pub const ALL: &[&dyn Service] = &[&OpenFga, &Postgres, &Redis];

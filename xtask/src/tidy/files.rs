@@ -4,10 +4,12 @@ use std::io;
 use std::path::Path;
 
 /// Directories that are made, not written.
-const MADE: [&str; 7] = [
+const MADE: [&str; 9] = [
     ".git",
     "target",
     "node_modules",
+    "generated",
+    "dist",
     "__pycache__",
     ".venv",
     "corpus",

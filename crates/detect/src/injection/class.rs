@@ -181,6 +181,10 @@ classes! {
     Supposing "supposing",
     Lives "lives",
     Thewords "thewords",
+    Given "given",
+    Youraccess "youraccess",
+    Yoursetup "yoursetup",
+    Destroy "destroy",
 }
 
 const _: () = assert!(Class::COUNT <= 128, "a set holds at most 128 classes");

@@ -10,7 +10,7 @@ use tidegate_core::{
 use tidegate_ledger::event::{self, ConnectionRefused, Event, PiiEgressBlock, PiiLeakRisk, Verdict};
 use tidegate_store::{Session, StoreError};
 
-use super::{Egress, EgressSession, HostPattern, Target};
+use super::{Egress, EgressSession, Target};
 use crate::engine::now;
 use crate::provenance::{spelled, word};
 use crate::{AccessError, DecisionRecord, Interrupted, Payload};
@@ -172,12 +172,9 @@ impl Egress {
     /// client's own text, and goes out in the question where it leads.
     async fn look(&self, by: &EgressSession, target: &Target, sent: &Sent) -> Result<Carried, AccessError> {
         let name = Name::parse(TOOL).map_err(|_| Interrupted)?;
-        let host = match self.destination(&target.host).pattern {
-            HostPattern::Name(_) | HostPattern::Net(_) => None,
-            HostPattern::Below(_) | HostPattern::Any => {
-                Some(Payload::new(serde_json::Value::String(target.host.to_string())))
-            }
-        };
+        let host = self
+            .unspelled(target)
+            .map(|name| Payload::new(serde_json::Value::String(name.to_owned())));
         let mut carried = Carried::nothing();
         for payload in host.iter().chain(&sent.0) {
             let found = self.engine.inspector.arguments(&name, payload).await?;

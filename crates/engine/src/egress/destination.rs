@@ -217,6 +217,20 @@ impl Destinations {
         }
     }
 
+    /// The highest class that any destination may be given; nothing where all are blocked.
+    pub(super) fn highest_ceiling(&self) -> Option<Class> {
+        let all = self.listed.iter().chain([&self.rest]);
+        let open = all.filter(|destination| destination.control == Control::Auto);
+        open.map(|destination| destination.ceiling).max()
+    }
+
+    /// Whether any destination asks to be looked into.
+    #[must_use]
+    pub fn want_interception(&self) -> bool {
+        let mut all = self.listed.iter().chain([&self.rest]);
+        all.any(|destination| destination.scan == Scan::All)
+    }
+
     /// Everything that the rules see, in one spelling, for the version of the policy.
     #[must_use]
     pub fn canonical(&self) -> String {

@@ -70,6 +70,12 @@ impl Egress {
         self.destinations.find(host)
     }
 
+    /// The highest class that any destination may be given: a session labelled above it reaches nothing.
+    #[must_use]
+    pub fn highest_ceiling(&self) -> Option<Class> {
+        self.destinations.highest_ceiling()
+    }
+
     /// The session, for a way in that nobody else can use.
     ///
     /// # Errors
@@ -148,18 +154,22 @@ impl Egress {
         Some(self.engine.watchers.join(current))
     }
 
-    /// What a target is called in records and answers. A host that nobody listed by name is the client's own text, and is
-    /// shown only when no rule knows it for a value.
+    /// What a target is called in records and answers. A host that the policy does not spell out is shown only when no rule
+    /// knows it for a value.
     fn nameable(&self, target: &Target) -> Result<Name, AccessError> {
-        let text = format!("egress:{target}");
-        let is_listed = matches!(
-            self.destination(&target.host).pattern,
-            HostPattern::Name(_) | HostPattern::Net(_)
-        );
-        let shown = is_listed || self.engine.inspector.is_plain(&target.host.to_string());
-        let name = Name::parse(&text).ok().filter(|_| shown);
-        let name = name.map_or_else(|| Name::parse(UNNAMEABLE), Ok);
+        let is_plain = |name: &str| self.engine.inspector.is_plain(name);
+        let shown = self.unspelled(target).is_none_or(is_plain);
+        let name = Name::parse(&format!("egress:{target}")).ok();
+        let name = name.filter(|_| shown).map_or_else(|| Name::parse(UNNAMEABLE), Ok);
         Ok(name.map_err(|_| crate::Interrupted)?)
+    }
+
+    /// The host's name where the policy does not spell it out: then it is the client's own text.
+    fn unspelled<'a>(&self, target: &'a Target) -> Option<&'a str> {
+        match (&target.host, &self.destination(&target.host).pattern) {
+            (Host::Address(_), _) | (Host::Name(_), HostPattern::Name(_)) => None,
+            (Host::Name(name), HostPattern::Below(_) | HostPattern::Net(_) | HostPattern::Any) => Some(name),
+        }
     }
 }
 

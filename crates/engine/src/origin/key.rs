@@ -51,6 +51,12 @@ impl OriginKey {
         }
     }
 
+    /// A key that several gateways derive from what they share.
+    #[must_use]
+    pub fn derived(key: [u8; 32]) -> Self {
+        Self(Zeroizing::new(key))
+    }
+
     fn read(path: &Path) -> Result<Self, OriginKeyError> {
         let mut file = File::open(path)?;
         if file.metadata()?.mode() & 0o077 != 0 {
@@ -102,8 +108,17 @@ impl OriginKey {
         mac
     }
 
+    /// Another key, for another use of the same secret.
+    pub(crate) fn for_purpose(&self, purpose: &[u8]) -> Zeroizing<[u8; 32]> {
+        let mut mac = keyed(&self.0);
+        // A session's name cannot begin like this, so its key is never the same.
+        mac.update(b"/");
+        mac.update(purpose);
+        Zeroizing::new(mac.finalize().into_bytes().into())
+    }
+
     #[cfg(test)]
-    pub(super) fn fixed() -> Self {
+    pub(crate) fn fixed() -> Self {
         Self(Zeroizing::new([7; 32]))
     }
 }

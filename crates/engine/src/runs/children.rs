@@ -17,6 +17,7 @@ use super::schema::AnswerSchema;
 use super::{ChildError, Runs, own_name};
 use crate::access::{Act, Caller};
 use crate::engine::now;
+use crate::gates::Halted;
 use crate::provenance::rise_event;
 use crate::sessions::random_id;
 use crate::{AccessError, Engine, Interrupted, OpenSessionError, Payload};
@@ -274,6 +275,13 @@ impl Engine {
             self.observer.halted(&halted.session);
             self.publish_admitted(&halted).await?;
             self.halt_descendants(&kin.child, &halt).await?;
+            self.ask_to_resume(Halted {
+                session: &halted.session,
+                class,
+                pattern: None,
+                evidence: Some(evidence),
+            })
+            .await?;
             return Err(ChildError::Hostile);
         }
         let run_bits = runs.store.take_answer(&kin.child, 0, runs.rules.run_bits).await?;

@@ -94,7 +94,7 @@ impl Engine {
     }
 
     /// Every run below this one. Opening a child bounds how many there are.
-    pub(super) async fn descendants(&self, id: &Ident) -> Result<Vec<Ident>, StoreError> {
+    pub(crate) async fn descendants(&self, id: &Ident) -> Result<Vec<Ident>, StoreError> {
         let Some(runs) = &self.runs else {
             return Ok(Vec::new());
         };

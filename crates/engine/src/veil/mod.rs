@@ -26,7 +26,7 @@ use std::time::SystemTime;
 use serde_json::Value;
 use tidegate_core::Ident;
 use tidegate_ledger::event::EvidencePointer;
-use tidegate_ledger::vault::{Evidence, Vault, VaultError};
+use tidegate_ledger::vault::{Evidence, Issued, Vault, VaultError};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 pub use draw::Bringing;
@@ -76,11 +76,12 @@ impl Veils {
             table: self.slot(id).lock_owned().await,
             session: id.clone(),
         };
-        if held.table.is_none() {
-            let (vault, session) = (Arc::clone(provenance.vault()), id.clone());
-            let issued = tokio::task::spawn_blocking(move || vault.issued(&session)).await;
-            let issued = issued.map_err(|_| VeilError::Interrupted)??;
-            *held.table = Some(Table::restored(id.clone(), provenance.clone(), issued));
+        let known = held.table().map(|table| table.generation);
+        let (vault, session) = (Arc::clone(provenance.vault()), id.clone());
+        let read = tokio::task::spawn_blocking(move || news(&vault, &session, known)).await;
+        if let Some((generation, issued)) = read.map_err(|_| VeilError::Interrupted)?? {
+            let table = Table::restored(id.clone(), provenance.clone(), generation, issued);
+            *held.table = Some(table);
         }
         Ok(held)
     }
@@ -96,6 +97,20 @@ impl Veils {
         }
         Arc::clone(tables.entry(id.clone()).or_default())
     }
+}
+
+/// The tokens of a session, unless they are those of the generation that is known. Other processes may give out tokens too.
+fn news(
+    vault: &Vault,
+    session: &Ident,
+    known: Option<u64>,
+) -> Result<Option<(u64, Vec<Issued>)>, VaultError> {
+    // First the number: what changes after it is read again next time.
+    let generation = vault.generation(session)?;
+    if known == Some(generation) {
+        return Ok(None);
+    }
+    Ok(Some((generation, vault.issued(session)?)))
 }
 
 /// A session's table while it is used.
@@ -124,6 +139,19 @@ impl Held {
         *self.table = None;
     }
 
+    /// After a change of its own, the table is as new as the rows, unless somebody else changed them too.
+    fn take_note_of_change(&mut self, reading: &Reading) -> Result<(), VeilError> {
+        let generation = reading.vault.generation(&self.session)?;
+        if let Some(table) = self
+            .table
+            .as_mut()
+            .filter(|table| table.generation + 1 == generation)
+        {
+            table.generation = generation;
+        }
+        Ok(())
+    }
+
     /// INVARIANT (durable before visible): a stub and what it stands for are on disk before anyone is shown it.
     fn make_durable(&mut self, reading: &Reading) -> Result<(), VeilError> {
         let Some(table) = self.table.as_mut() else {
@@ -136,7 +164,7 @@ impl Held {
         match reading.vault.issue(&self.session, waiting, SystemTime::now()) {
             Ok(issued) => {
                 table.settle(issued);
-                Ok(())
+                self.take_note_of_change(reading)
             }
             Err(error) => {
                 self.forget();

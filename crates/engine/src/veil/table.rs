@@ -30,6 +30,8 @@ pub(crate) struct Entry {
 pub(crate) struct Table {
     session: Ident,
     provenance: Provenance,
+    /// As of which change of the session's tokens it was read.
+    pub(super) generation: u64,
     entries: HashMap<Token, Entry>,
     by_digest: HashMap<[u8; 32], Token>,
     counts: HashMap<String, u32>,
@@ -37,10 +39,16 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(crate) fn restored(session: Ident, provenance: Provenance, issued: Vec<Issued>) -> Self {
+    pub(crate) fn restored(
+        session: Ident,
+        provenance: Provenance,
+        generation: u64,
+        issued: Vec<Issued>,
+    ) -> Self {
         let mut table = Self {
             session,
             provenance,
+            generation,
             entries: HashMap::new(),
             by_digest: HashMap::new(),
             counts: HashMap::new(),
@@ -177,7 +185,7 @@ impl Table {
             bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
             bytes.extend_from_slice(part);
         }
-        self.provenance.digest(&bytes).to_bytes()
+        self.provenance.vault_digest(&bytes)
     }
 
     pub(crate) fn has_waiting(&self) -> bool {

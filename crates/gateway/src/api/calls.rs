@@ -4,9 +4,11 @@ use axum::Json as Answer;
 use axum::extract::State;
 use serde_json::Value;
 use tidegate_core::{Decision, Name, Refusal, Role, Rule};
-use tidegate_engine::{Authorized, Bringing, Payload};
+use tidegate_engine::{Authorized, Bringing, Carrier, Payload};
+use tidegate_store::Gate;
 
 use super::context::CitationAnswer;
+use super::gates::patience;
 use super::wire::{
     AuthorizeBody, DecisionAnswer, FindingAnswer, OutputAnswer, OutputBody, ResponseAnswer, ResponseBody,
 };
@@ -29,34 +31,44 @@ pub(crate) async fn authorize(
 ) -> Result<Answer<DecisionAnswer>, Problem> {
     let tool = name("tool", &body.tool)?;
     let arguments = Payload::new(body.arguments);
-    let authorized = app.engine.authorize(&caller, &id, &tool, &arguments).await?;
+    // An agent that was given stubs cannot make the call itself: an approval is left for whoever puts in the values.
+    let carrier = Carrier::Another;
+    let until = patience(&app, body.wait_seconds.unwrap_or(0));
+    let authorized = app
+        .engine
+        .authorize_waiting(&caller, &id, &tool, &arguments, carrier, until)
+        .await?;
     answer(authorized).map(Answer)
 }
 
 pub(super) fn answer(authorized: Authorized) -> Result<DecisionAnswer, Problem> {
+    let gate = authorized.gate.as_ref();
     match authorized.decision {
-        Decision::Allow(_) => Ok(DecisionAnswer {
+        Decision::Allow(permit) => Ok(DecisionAnswer {
             unresolved: authorized.unveiling.is_needed(),
             decision: "allow",
             allowed: true,
-            rule: "within-ceiling",
-            reason: format!(
-                "the session's label {} is within the tool's ceiling",
-                authorized.session.context.label().class()
-            ),
+            rule: permit.rule(),
+            reason: match gate {
+                Some(_) => "a person approved this call".to_owned(),
+                None => format!(
+                    "the session's label {} is within the tool's ceiling",
+                    authorized.session.context.label().class()
+                ),
+            },
             remedy: None,
             retryable: false,
-            gate_id: None,
+            gate_id: gate.map(|gate| gate.id.to_string()),
         }),
         Decision::Deny(refusal) if refusal.rule() == Rule::UnknownTool => {
             Err(Problem::unknown_tool(&refusal))
         }
-        Decision::Deny(refusal) => Ok(refused("deny", &refusal)),
-        Decision::Hold(refusal) => Ok(refused("hold", &refusal)),
+        Decision::Deny(refusal) => Ok(refused("deny", &refusal, gate)),
+        Decision::Hold(refusal) => Ok(refused("hold", &refusal, gate)),
     }
 }
 
-fn refused(decision: &'static str, refusal: &Refusal) -> DecisionAnswer {
+fn refused(decision: &'static str, refusal: &Refusal, gate: Option<&Gate>) -> DecisionAnswer {
     DecisionAnswer {
         decision,
         allowed: false,
@@ -64,7 +76,7 @@ fn refused(decision: &'static str, refusal: &Refusal) -> DecisionAnswer {
         reason: refusal.reason(),
         remedy: Some(refusal.remedy()),
         retryable: refusal.retryable(),
-        gate_id: None,
+        gate_id: gate.map(|gate| gate.id.to_string()),
         unresolved: false,
     }
 }
@@ -94,6 +106,7 @@ pub(crate) async fn respond(
         findings: delivered.findings.into_iter().map(FindingAnswer::from).collect(),
         halted: context.halted().is_some(),
         redacted: delivered.redacted,
+        gate_id: delivered.gate.map(|gate| gate.id.to_string()),
         content: delivered
             .content
             .map_or_else(|| withheld(&tool), Payload::into_exposed),
@@ -137,6 +150,7 @@ pub(crate) async fn output(
         class: checked.class.as_str(),
         findings: checked.findings.into_iter().map(FindingAnswer::from).collect(),
         text: checked.content,
+        gate_id: checked.gate.map(|gate| gate.id.to_string()),
         citations: citations.into_iter().map(CitationAnswer::from).collect(),
     }))
 }

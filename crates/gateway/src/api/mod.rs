@@ -2,7 +2,11 @@
 
 pub(crate) mod calls;
 pub(crate) mod context;
+pub(crate) mod egress;
 pub(crate) mod events;
+pub(crate) mod gate_events;
+pub(crate) mod gate_wire;
+pub(crate) mod gates;
 pub(crate) mod operator;
 pub(crate) mod plan;
 pub(crate) mod provenance;

@@ -195,6 +195,8 @@ pub(crate) struct AuthorizeBody {
     #[serde(default)]
     #[schema(value_type = Object)]
     pub(crate) arguments: Value,
+    /// The most seconds to wait for a person where one has to approve; never more than the gateway's own bound.
+    pub(crate) wait_seconds: Option<u64>,
 }
 
 /// A decision that an agent can act on.
@@ -277,6 +279,9 @@ pub(crate) struct ResponseAnswer {
     pub(crate) redacted: bool,
     /// Whether nothing passes until a person decides.
     pub(crate) halted: bool,
+    /// The gate where a person decides whether a run that was halted by it goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gate_id: Option<String>,
 }
 
 /// One place where a rule fired. Offsets are bytes of the text, or of the content written as compact JSON.
@@ -314,6 +319,9 @@ pub(crate) struct OutputAnswer {
     pub(crate) findings: Vec<FindingAnswer>,
     /// What the recipient may see.
     pub(crate) text: String,
+    /// The gate where a person decides about it; the same text sent again after an approval is shown, once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gate_id: Option<String>,
     /// Its citations and what their records said, where they were to be looked up.
     pub(crate) citations: Vec<CitationAnswer>,
 }

@@ -14,23 +14,20 @@ use super::pages::Refused;
 use super::visitor::Visitor;
 use crate::App;
 
-/// How often a stream looks whether there is something new.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How often a stream makes sure that its visit still lasts.
+const CHECK_EVERY: Duration = Duration::from_secs(2);
 
-/// A part that is rendered anew when its mark is another one.
+/// A part that is rendered anew when something happens.
 pub(super) trait Part: Send + 'static {
-    /// Something that is equal as long as the part looks the same.
-    type Mark: PartialEq + Send;
-
-    /// How it stands now.
-    fn mark(&mut self) -> impl Future<Output = Option<Self::Mark>> + Send;
+    /// Waits until there is something new. It may be given up at any time and asked again; nothing gets lost by that.
+    fn changed(&mut self) -> impl Future<Output = Option<()>> + Send;
 
     /// The part, rendered.
     fn render(&mut self) -> impl Future<Output = Option<Markup>> + Send;
 }
 
-/// Sends the part each time that its mark changes, for as long as the visit lasts. The first one is sent at once: what
-/// happened between the page and its stream is not missed.
+/// Sends the part at once and then each time that something happens, for as long as the visit lasts. Sending it at once
+/// makes up for what happened between the page and its stream.
 pub(super) fn follow<P: Part>(
     app: &App,
     visitor: &Visitor,
@@ -40,22 +37,27 @@ pub(super) fn follow<P: Part>(
         let detail = "Too many pages follow along already. Close one, or reload this page now and then.";
         Refused::new(StatusCode::SERVICE_UNAVAILABLE, "Busy", detail)
     })?;
-    let (console, key) = (Arc::clone(&app.console), visitor.key);
-    let events = stream::unfold((part, None, place), move |(mut part, told, place)| {
-        let console = Arc::clone(&console);
+    let (app, key) = (app.clone(), visitor.key);
+    let events = stream::unfold((part, false, place), move |(mut part, is_told, place)| {
+        let app = app.clone();
         async move {
-            loop {
-                if !console.sign_ins.still(&key) {
-                    return None;
+            let mut is_new = !is_told;
+            while !is_new {
+                match tokio::time::timeout(CHECK_EVERY, part.changed()).await {
+                    Ok(changed) => {
+                        changed?;
+                        is_new = true;
+                    }
+                    Err(_) if Visitor::lasts(&app, &key).await => {}
+                    Err(_) => return None,
                 }
-                let mark = part.mark().await?;
-                if told.as_ref() != Some(&mark) {
-                    let text = part.render().await?.into_string();
-                    let event = Event::default().event("show").data(text);
-                    return Some((Ok(event), (part, Some(mark), place)));
-                }
-                tokio::time::sleep(LOOK_EVERY).await;
             }
+            // A visit that has ended meanwhile is told nothing more.
+            if !Visitor::lasts(&app, &key).await {
+                return None;
+            }
+            let text = part.render().await?.into_string();
+            Some((Ok(Event::default().event("show").data(text)), (part, true, place)))
         }
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::default()))

@@ -71,9 +71,8 @@ impl SignIns {
         Ok(Begun { cookie })
     }
 
-    /// The visit a cookie stands for, if it lasts still. A page that somebody asked for counts as use; a stream that goes on
-    /// by itself does not.
-    pub(super) fn find(&self, cookie: &str, is_use: bool) -> Option<(Key, Visit)> {
+    /// The visit a cookie stands for, if it lasts still. Asking for it is using it.
+    pub(super) fn find(&self, cookie: &str) -> Option<(Key, Visit)> {
         let (key, now) = (key(cookie), Instant::now());
         let mut visits = self.visits.lock().unwrap_or_else(PoisonError::into_inner);
         let visit = visits.get_mut(&key)?;
@@ -81,9 +80,7 @@ impl SignIns {
             visits.remove(&key);
             return None;
         }
-        if is_use {
-            visit.used = now;
-        }
+        visit.used = now;
         Some((key, visit.clone()))
     }
 
@@ -95,12 +92,11 @@ impl SignIns {
             .remove(key);
     }
 
-    /// Whether a visit still lasts, for streams that go on by themselves.
-    pub(super) fn still(&self, key: &Key) -> bool {
+    /// A visit that still lasts, for streams that go on by themselves.
+    pub(super) fn lasting(&self, key: &Key) -> Option<Visit> {
         let visits = self.visits.lock().unwrap_or_else(PoisonError::into_inner);
-        visits
-            .get(key)
-            .is_some_and(|visit| self.lasts(visit, Instant::now()))
+        let visit = visits.get(key)?;
+        self.lasts(visit, Instant::now()).then(|| visit.clone())
     }
 
     fn lasts(&self, visit: &Visit, now: Instant) -> bool {
@@ -153,12 +149,12 @@ mod tests {
             sign_ins.begin(token(1)).unwrap(),
         );
         assert_ne!(one.cookie, other.cookie);
-        let (key, visit) = sign_ins.find(&one.cookie, true).unwrap();
+        let (key, visit) = sign_ins.find(&one.cookie).unwrap();
         assert!(visit.token == token(1) && visit.csrf != one.cookie);
-        assert!(sign_ins.find("", true).is_none() && sign_ins.find(&visit.csrf, true).is_none());
+        assert!(sign_ins.find("").is_none() && sign_ins.find(&visit.csrf).is_none());
         sign_ins.end(&key);
-        assert!(sign_ins.find(&one.cookie, true).is_none() && !sign_ins.still(&key));
-        assert!(sign_ins.find(&other.cookie, true).is_some());
+        assert!(sign_ins.find(&one.cookie).is_none() && sign_ins.lasting(&key).is_none());
+        assert!(sign_ins.find(&other.cookie).is_some());
     }
 
     #[test]
@@ -166,7 +162,7 @@ mod tests {
         for (idle, lifetime) in [(Duration::ZERO, LONG), (LONG, Duration::ZERO)] {
             let sign_ins = SignIns::new(idle, lifetime);
             let begun = sign_ins.begin(token(1)).unwrap();
-            assert!(sign_ins.find(&begun.cookie, true).is_none());
+            assert!(sign_ins.find(&begun.cookie).is_none());
         }
     }
 
@@ -178,8 +174,8 @@ mod tests {
         for _ in 0..2 * MOST_OF_ONE {
             sign_ins.begin(token(1)).unwrap();
         }
-        assert!(sign_ins.find(&first.cookie, true).is_none());
-        assert!(sign_ins.find(&other.cookie, true).is_some());
+        assert!(sign_ins.find(&first.cookie).is_none());
+        assert!(sign_ins.find(&other.cookie).is_some());
         assert_eq!(sign_ins.visits.lock().unwrap().len(), MOST_OF_ONE + 1);
     }
 }

@@ -26,7 +26,7 @@ impl Visitor {
         let Some(cookie) = cookie(headers, name(headers)) else {
             return Ok(None);
         };
-        let Some((key, visit)) = app.console.sign_ins.find(cookie, true) else {
+        let Some((key, visit)) = app.console.sign_ins.find(cookie) else {
             return Ok(None);
         };
         let record = app.tokens.find(&visit.token).await?;
@@ -39,6 +39,17 @@ impl Visitor {
             csrf: visit.csrf,
             key,
         }))
+    }
+}
+
+impl Visitor {
+    /// Whether a visit goes on and its token still holds, for streams that go on by themselves.
+    pub(super) async fn lasts(app: &App, key: &Key) -> bool {
+        let Some(visit) = app.console.sign_ins.lasting(key) else {
+            return false;
+        };
+        let record = app.tokens.find(&visit.token).await.ok().flatten();
+        record.is_some_and(|record| record.revoked_at.is_none())
     }
 }
 

@@ -12,6 +12,7 @@ use hyper::client::conn::http1 as client;
 use hyper::server::conn::http1 as server;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use percent_encoding::percent_decode_str;
 use tidegate_core::Fault;
 use tidegate_engine::Payload;
 use tidegate_engine::egress::{EgressSession, Passage, Scan, Sent, Target};
@@ -21,6 +22,8 @@ use tokio::task::AbortHandle;
 use super::Inner;
 use super::answer::Refused;
 use super::head::Head;
+use super::intercept::Interception;
+use super::resolve::Route;
 use super::wire::Wire;
 
 /// What speaks of one connection alone, and is not passed on.
@@ -61,29 +64,42 @@ impl Inner {
             session,
             target,
             path,
+            onward: Onward::Plain,
         };
-        tokio::select! {
-            () = exchange.serve(rewound) => {}
-            () = self.egress.closed(session, target) => {
-                if let Err(error) = self.egress.note_cut(session, target).await {
-                    tracing::error!(%error, "a request was cut and that could not be recorded");
-                }
-            }
-        }
+        self.while_allowed(session, target, exchange.serve(rewound)).await;
     }
 }
 
 /// One request on its way.
-struct Exchange<'a> {
-    inner: &'a Inner,
-    session: &'a EgressSession,
-    target: &'a Target,
-    path: &'a str,
+pub(super) struct Exchange<'a> {
+    pub(super) inner: &'a Inner,
+    pub(super) session: &'a EgressSession,
+    pub(super) target: &'a Target,
+    pub(super) path: &'a str,
+    pub(super) onward: Onward<'a>,
+}
+
+/// How a request goes on from here.
+pub(super) enum Onward<'a> {
+    /// In the clear.
+    Plain,
+    /// Over TLS, on the way that was checked when the tunnel was asked for.
+    Tls { by: &'a Interception, route: Route },
+}
+
+impl Onward<'_> {
+    /// The port that nobody needs to name.
+    const fn usual_port(&self) -> u16 {
+        match self {
+            Self::Plain => 80,
+            Self::Tls { .. } => 443,
+        }
+    }
 }
 
 impl Exchange<'_> {
     /// Reads the request again from its first byte, answers it, and takes no other.
-    async fn serve(&self, io: impl AsyncRead + AsyncWrite + Unpin) {
+    pub(super) async fn serve(&self, io: impl AsyncRead + AsyncWrite + Unpin) {
         let answer = service_fn(async |request| Ok::<_, Infallible>(self.answer(request).await));
         let serving = server::Builder::new()
             .keep_alive(false)
@@ -112,16 +128,34 @@ impl Exchange<'_> {
         let decided = self
             .inner
             .egress
-            .decide(self.session, self.target, &sent, self.inner.way(self.target));
+            .decide(self.session, self.target, &sent, self.way());
         let route = match decided.await {
             Ok(Passage::Open(cleared)) => cleared.into_inner(),
             Ok(Passage::Refused(refusal)) => return Err(Refused::by(&refusal)),
             Err(error) => return Err(Refused::unjudged(error)),
         };
-        let there = route.connect(self.inner.bounds.connect_timeout).await;
+        let timeout = self.inner.bounds.connect_timeout;
+        let there = route.connect(timeout).await;
         let there = there.map_err(|_| Refused::unreachable())?;
         let request = self.addressed(parts, body);
-        self.exchange(there, request).await
+        match &self.onward {
+            Onward::Plain => self.exchange(there, request).await,
+            Onward::Tls { by, .. } => {
+                let secured = tokio::time::timeout(timeout, by.onward(&self.target.host, there)).await;
+                let there = secured
+                    .ok()
+                    .and_then(Result::ok)
+                    .ok_or_else(Refused::unreachable)?;
+                self.exchange(there, request).await
+            }
+        }
+    }
+
+    async fn way(&self) -> Result<Route, Fault> {
+        match &self.onward {
+            Onward::Plain => self.inner.way(self.target).await,
+            Onward::Tls { route, .. } => Ok(route.clone()),
+        }
     }
 
     /// The whole body, where it can be looked into.
@@ -152,12 +186,12 @@ impl Exchange<'_> {
         *request.method_mut() = parts.method;
         *request.uri_mut() = self.path.parse().unwrap_or_default();
         *request.headers_mut() = end_to_end(parts.headers);
-        let implied = if self.target.port == 80 {
+        let host = if self.target.port == self.onward.usual_port() {
             self.target.host.to_string()
         } else {
             self.target.to_string()
         };
-        if let Ok(host) = HeaderValue::try_from(implied) {
+        if let Ok(host) = HeaderValue::try_from(host) {
             request.headers_mut().insert(header::HOST, host);
         }
         request.headers_mut().remove(header::EXPECT);
@@ -213,7 +247,8 @@ fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// What a request carries, as it is looked into: the URL and the headers as one text, the body as JSON where it is.
+/// What a request carries, as it is looked into: the URL and the headers as one text, the body as JSON where it is. What is
+/// spelled with percent signs is looked at once more as it reads.
 fn carried(parts: &axum::http::request::Parts, path: &str, body: &Bytes) -> Sent {
     let mut text = format!("{} {path}\n", parts.method);
     for (name, value) in &parts.headers {
@@ -225,12 +260,20 @@ fn carried(parts: &axum::http::request::Parts, path: &str, body: &Bytes) -> Sent
         text.push_str(&String::from_utf8_lossy(value.as_bytes()));
         text.push('\n');
     }
-    let mut sent = vec![Payload::new(text.into())];
-    if !body.is_empty() {
-        let as_json = serde_json::from_slice::<serde_json::Value>(body).ok();
-        let structured = as_json.filter(|value| value.is_object() || value.is_array());
-        let body = structured.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned().into());
-        sent.push(Payload::new(body));
+    let mut sent: Vec<String> = as_it_reads(path).into_iter().chain([text]).collect();
+    let as_json = serde_json::from_slice::<serde_json::Value>(body).ok();
+    let structured = as_json.filter(|value| value.is_object() || value.is_array());
+    if structured.is_none() && !body.is_empty() {
+        let body = String::from_utf8_lossy(body).into_owned();
+        sent.extend(as_it_reads(&body));
+        sent.push(body);
     }
-    Sent(sent)
+    let texts = sent.into_iter().map(serde_json::Value::String);
+    Sent(texts.chain(structured).map(Payload::new).collect())
+}
+
+/// A text without its percent signs, if it has any.
+fn as_it_reads(text: &str) -> Option<String> {
+    let spaced = text.contains(['%', '+']).then(|| text.replace('+', " "))?;
+    Some(percent_decode_str(&spaced).decode_utf8_lossy().into_owned())
 }

@@ -7,10 +7,13 @@
 
 mod answer;
 mod asked;
+mod authority;
 mod forward;
 mod head;
 mod hello;
+mod intercept;
 mod places;
+mod relay;
 mod resolve;
 mod tunnel;
 mod wire;
@@ -22,16 +25,18 @@ use std::time::Duration;
 use tidegate_core::Fault;
 use tidegate_engine::Engine;
 use tidegate_engine::egress::{Destinations, Egress, EgressKey, EgressSession, Target};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::task::JoinSet;
 
+pub use authority::{Authority, AuthorityError};
+pub use intercept::{Interception, NoRoots};
 pub use resolve::{Addresses, Resolve, SystemResolver};
 
 use answer::Refused;
 use asked::Asked;
 use head::Head;
 use places::Places;
-use wire::Wire;
+use wire::{Listener, Wire, finish};
 
 /// How much the proxy takes on.
 #[derive(Clone, Debug)]
@@ -77,6 +82,8 @@ pub struct Settings {
     pub own: Vec<SocketAddr>,
     /// Who knows where names lead.
     pub resolver: Arc<dyn Resolve>,
+    /// How tunnels are opened, for destinations that ask to be looked into. Without it those are refused.
+    pub interception: Option<Interception>,
 }
 
 /// The proxy. Clones are the same proxy.
@@ -88,6 +95,7 @@ struct Inner {
     bounds: Bounds,
     own: Vec<SocketAddr>,
     resolver: Arc<dyn Resolve>,
+    interception: Option<Interception>,
     places: Places,
 }
 
@@ -101,6 +109,7 @@ impl Proxy {
             bounds,
             own,
             resolver,
+            interception,
         } = settings;
         let places = Places::new(bounds.connections, bounds.session_connections);
         Self(Arc::new(Inner {
@@ -108,6 +117,7 @@ impl Proxy {
             bounds,
             own,
             resolver,
+            interception,
             places,
         }))
     }
@@ -119,14 +129,19 @@ impl Proxy {
     }
 
     /// Serves clients that show a session's credential, until `stop` resolves; then every connection is cut.
-    pub async fn serve_tcp(&self, listener: TcpListener, stop: impl Future<Output = ()>) {
-        let accept = async || {
-            let (stream, _) = listener.accept().await?;
-            // Answers are small and complete: waiting to fill a packet only adds delay.
-            let _ = stream.set_nodelay(true);
-            Ok(Wire::Tcp(stream))
-        };
-        self.serve(accept, None, stop).await;
+    pub async fn serve_tcp(&self, listener: TcpListener, stop: impl Future<Output = ()> + Send) {
+        self.serve(Listener::Tcp(listener), None, stop).await;
+    }
+
+    /// Serves one session's clients, known by the listener they come in at, until `stop` resolves; then every connection is
+    /// cut. Whoever can connect to it is the session: keep it where nobody else can.
+    pub async fn serve_bound(
+        &self,
+        listener: TcpListener,
+        bound: EgressSession,
+        stop: impl Future<Output = ()> + Send,
+    ) {
+        self.serve(Listener::Tcp(listener), Some(bound), stop).await;
     }
 
     /// Serves one session's clients, known by the socket they come in at, until `stop` resolves; then every connection is
@@ -135,27 +150,32 @@ impl Proxy {
         &self,
         listener: UnixListener,
         bound: EgressSession,
-        stop: impl Future<Output = ()>,
+        stop: impl Future<Output = ()> + Send,
     ) {
-        let accept = async || {
-            let (stream, _) = listener.accept().await?;
-            Ok(Wire::Unix(stream))
-        };
-        self.serve(accept, Some(bound), stop).await;
+        self.serve(Listener::Unix(listener), Some(bound), stop).await;
+    }
+
+    /// Serves one connection of a session that somebody else accepted.
+    pub async fn serve_stream(&self, stream: TcpStream, bound: EgressSession) {
+        let wire = Wire::Tcp(stream);
+        match self.0.places.any() {
+            Some(_place) => self.0.connection(wire, Some(bound)).await,
+            None => finish(wire, &Refused::busy().bytes()).await,
+        }
     }
 
     async fn serve(
         &self,
-        accept: impl AsyncFn() -> std::io::Result<Wire>,
+        listener: Listener,
         bound: Option<EgressSession>,
-        stop: impl Future<Output = ()>,
+        stop: impl Future<Output = ()> + Send,
     ) {
         let mut connections = JoinSet::new();
         let mut stop = std::pin::pin!(stop);
         loop {
             let accepted = tokio::select! {
                 () = &mut stop => return,
-                accepted = accept() => accepted,
+                accepted = listener.accept() => accepted,
                 Some(_) = connections.join_next() => continue,
             };
             let Ok(wire) = accepted else {
@@ -164,7 +184,7 @@ impl Proxy {
                 continue;
             };
             let Some(place) = self.0.places.any() else {
-                connections.spawn(async { wire.finish(&Refused::busy().bytes()).await });
+                connections.spawn(async { finish(wire, &Refused::busy().bytes()).await });
                 continue;
             };
             let (inner, bound) = (Arc::clone(&self.0), bound.clone());
@@ -220,7 +240,7 @@ impl Inner {
 
     async fn refuse(&self, wire: Wire, by: Option<&EgressSession>, target: Option<&Target>, fault: Fault) {
         let refused = self.refused(by, target, fault).await;
-        wire.finish(&refused.bytes()).await;
+        finish(wire, &refused.bytes()).await;
     }
 
     async fn refused(&self, by: Option<&EgressSession>, target: Option<&Target>, fault: Fault) -> Refused {

@@ -1,34 +1,55 @@
 //! CONNECT: bytes both ways, to the host that was asked for and to no other.
 
-use tidegate_engine::egress::{EgressSession, Passage, Protocol, Sent, Target};
+use tidegate_core::Fault;
+use tidegate_engine::egress::{EgressSession, Passage, Protocol, Scan, Sent, Target};
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::TcpStream;
 
 use super::answer::{ESTABLISHED, Refused};
 use super::head::Head;
+use super::relay::Far;
 use super::resolve::Route;
-use super::wire::Wire;
+use super::wire::{Wire, finish};
 use super::{Inner, hello};
-
-/// How much is carried at once, each way.
-const BUFFER_BYTES: usize = 256 * 1024;
 
 impl Inner {
     /// Opens a tunnel where the engine lets it, and keeps it open as long as the session may have it.
     pub(super) async fn tunnel(&self, wire: Wire, head: Head, session: &EgressSession, target: &Target) {
+        let is_opened = self.egress.destination(&target.host).scan == Scan::All;
+        if is_opened && self.interception.is_none() {
+            return self
+                .refuse(wire, Some(session), Some(target), Fault::Unreadable)
+                .await;
+        }
         let sent = Sent::default();
         let decided = self.egress.decide(session, target, &sent, self.way(target));
         let route = match decided.await {
             Ok(Passage::Open(cleared)) => cleared.into_inner(),
-            Ok(Passage::Refused(refusal)) => return wire.finish(&Refused::by(&refusal).bytes()).await,
-            Err(error) => return wire.finish(&Refused::unjudged(error).bytes()).await,
+            Ok(Passage::Refused(refusal)) => return finish(wire, &Refused::by(&refusal).bytes()).await,
+            Err(error) => return finish(wire, &Refused::unjudged(error).bytes()).await,
         };
+        let carrying = async {
+            match &self.interception {
+                Some(by) if is_opened => self.intercept(by, wire, head, session, target, route).await,
+                Some(_) | None => self.carry(wire, head, session, target, route).await,
+            }
+        };
+        self.while_allowed(session, target, carrying).await;
+    }
+
+    /// Lets something go on for as long as the session may have a connection to the target; then it is dropped with all
+    /// its connections, and that is put on the record.
+    pub(super) async fn while_allowed(
+        &self,
+        session: &EgressSession,
+        target: &Target,
+        going_on: impl Future<Output = ()>,
+    ) {
         tokio::select! {
-            () = self.carry(wire, head, session, target, route) => {}
+            () = going_on => {}
             () = self.egress.closed(session, target) => {
-                // The losing branch is dropped by now, and both connections with it: cut first, then noted.
+                // What lost is dropped by now: cut first, then noted.
                 if let Err(error) = self.egress.note_cut(session, target).await {
-                    tracing::error!(%error, "a tunnel was cut and that could not be recorded");
+                    tracing::error!(%error, "a connection was cut and that could not be recorded");
                 }
             }
         }
@@ -42,9 +63,10 @@ impl Inner {
         target: &Target,
         route: Route,
     ) {
-        let Ok(mut there) = route.connect(self.bounds.connect_timeout).await else {
-            return wire.finish(&Refused::unreachable().bytes()).await;
+        let Ok(there) = route.connect(self.bounds.connect_timeout).await else {
+            return finish(wire, &Refused::unreachable().bytes()).await;
         };
+        let there = Far::new(there);
         if wire.write_all(ESTABLISHED).await.is_err() {
             return;
         }
@@ -66,14 +88,6 @@ impl Inner {
             tracing::error!(%error, "a tunnel could not be opened");
             return;
         }
-        if there.write_all(&first).await.is_ok() {
-            relay(&mut wire, &mut there).await;
-        }
+        there.relay(wire, &first).await;
     }
-}
-
-/// Carries bytes both ways until both ends are done.
-async fn relay(here: &mut Wire, there: &mut TcpStream) {
-    // A broken connection is its ends' affair.
-    let _ = tokio::io::copy_bidirectional_with_sizes(here, there, BUFFER_BYTES, BUFFER_BYTES).await;
 }

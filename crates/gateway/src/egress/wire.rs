@@ -3,15 +3,16 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 /// The most that is read of what a refused client still sends, so that it gets to read its answer.
 const MOST_DRAINED: usize = 256 * 1024;
 
 /// How long a refused client may still send.
-const DRAIN_TIME: std::time::Duration = std::time::Duration::from_millis(500);
+const DRAIN_TIME: Duration = Duration::from_millis(500);
 
 /// A connection over TCP, or over a socket in a directory.
 pub(super) enum Wire {
@@ -19,26 +20,44 @@ pub(super) enum Wire {
     Unix(UnixStream),
 }
 
-impl Wire {
-    /// Sends the last of it and closes. A close with unread bytes would reset the connection and take the answer with
-    /// it, so a little more is read first.
-    pub(super) async fn finish(mut self, answer: &[u8]) {
-        let said = async {
-            self.write_all(answer).await?;
-            self.shutdown().await?;
-            let mut rest = [0; 4096];
-            let mut drained = 0;
-            while drained < MOST_DRAINED {
-                match self.read(&mut rest).await? {
-                    0 => break,
-                    read => drained += read,
-                }
+/// Where connections come in.
+pub(super) enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Listener {
+    pub(super) async fn accept(&self) -> io::Result<Wire> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept().await?;
+                // Answers are small and complete: waiting to fill a packet only adds delay.
+                let _ = stream.set_nodelay(true);
+                Ok(Wire::Tcp(stream))
             }
-            Ok::<_, io::Error>(())
-        };
-        // Whoever does not read is not waited for.
-        let _ = tokio::time::timeout(DRAIN_TIME, said).await;
+            Self::Unix(listener) => Ok(Wire::Unix(listener.accept().await?.0)),
+        }
     }
+}
+
+/// Sends the last of it and closes. A close with unread bytes would reset the connection and take the answer with it, so
+/// a little more is read first.
+pub(super) async fn finish(mut stream: impl AsyncRead + AsyncWrite + Unpin, answer: &[u8]) {
+    let said = async {
+        stream.write_all(answer).await?;
+        stream.shutdown().await?;
+        let mut rest = [0; 4096];
+        let mut drained = 0;
+        while drained < MOST_DRAINED {
+            match stream.read(&mut rest).await? {
+                0 => break,
+                read => drained += read,
+            }
+        }
+        Ok::<_, io::Error>(())
+    };
+    // Whoever does not read is not waited for.
+    let _ = tokio::time::timeout(DRAIN_TIME, said).await;
 }
 
 impl AsyncRead for Wire {

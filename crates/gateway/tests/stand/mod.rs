@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 use tidegate_core::{Class, Control, ControlList, Ident, Moment, Name, Role, Tool, ToolFacts};
 use tidegate_detect::exits::Exits;
 use tidegate_detect::{Detector, DetectorConfig};
-use tidegate_engine::{ContextRules, Engine, Model, OriginKey, Origins, Parts, Policy, Provenance, RunRules};
+use tidegate_engine::{
+    ContextRules, Engine, GateRules, Model, OriginKey, Origins, Parts, Policy, Provenance, RunRules,
+};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, ConsoleOptions, Limits, Server, mcp, new_token, router};
 use tidegate_ledger::disk::{Disk, RealDisk};
@@ -29,6 +31,7 @@ pub struct Stand {
     pub client: Client,
     pub directory: tempfile::TempDir,
     pub store: Arc<SqliteStore>,
+    pub engine: Arc<Engine>,
     _stop: oneshot::Sender<()>,
 }
 
@@ -41,6 +44,7 @@ pub struct Setting {
     pub context: ContextRules,
     pub runs: RunRules,
     pub console: ConsoleOptions,
+    pub gates: GateRules,
 }
 
 impl Default for Setting {
@@ -53,6 +57,7 @@ impl Default for Setting {
             context: ContextRules::none(),
             runs: RunRules::STANDARD,
             console: ConsoleOptions::STANDARD,
+            gates: GateRules::STANDARD,
         }
     }
 }
@@ -99,6 +104,7 @@ impl Stand {
             .with_context(setting.context)
             .with_runs(store.clone(), setting.runs);
         let key = OriginKey::in_file(&directory.path().join("origin.key")).unwrap();
+        let engine = engine.with_gates(store.clone(), &key, setting.gates).unwrap();
         let engine = engine.with_origins(Origins::new(store.clone(), key, Origins::BOUNDS));
         let engine = Arc::new(match setting.model {
             Some(model) => engine.with_model(model),
@@ -106,7 +112,7 @@ impl Stand {
         });
         let pins = mcp::Pins::in_directory(directory.path());
         let gateway = mcp::Mcp::new(Arc::clone(&engine), servers, pins, options);
-        let app = App::new(engine, store.clone(), metrics, limits.clone()).with_mcp(gateway);
+        let app = App::new(Arc::clone(&engine), store.clone(), metrics, limits.clone()).with_mcp(gateway);
         let app = app.with_console(setting.console);
         let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = server.address();
@@ -120,6 +126,7 @@ impl Stand {
             client: Client::new(),
             directory,
             store,
+            engine,
             _stop: stop,
         }
     }

@@ -150,6 +150,40 @@ pub struct GateDecided {
     /// Why, in the reviewer's words.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<Reason>,
+    /// How many more people must approve before an approval counts.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub approvals_missing: Option<u32>,
+}
+
+/// An approval was used up: what it stood for went on, this once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateSpent {
+    /// The gate.
+    pub gate_id: Name,
+    /// What sort of question it had asked.
+    pub kind: Name,
+    /// The tool of the released call.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tool: Option<Name>,
+}
+
+/// A reviewer was shown raw what a gate is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateRevealed {
+    /// The gate.
+    pub gate_id: Name,
+    /// Who was shown it.
+    pub by: Name,
+    /// In which role.
+    #[serde(with = "wire::spelled")]
+    pub role: Role,
+    /// The class of what was shown.
+    #[serde(with = "wire::spelled")]
+    pub data_class: Class,
+    /// Why, in the reviewer's words.
+    pub reason: Reason,
+    /// Where it lies.
+    pub evidence_pointer: EvidencePointer,
 }
 
 /// Another policy took effect.

@@ -17,8 +17,8 @@ pub use access::{
 };
 pub use control::{
     CallUnanswered, ConnectionRefused, DatasetAdded, Decision, DefinitionHeld, EvidenceDestroyed, ExitUsed,
-    GateDecided, GateOpened, GatewayStarted, GatewayStopped, PolicyChanged, Reset, Rise, SessionOpened,
-    TokenUsedByAdmin,
+    GateDecided, GateOpened, GateRevealed, GateSpent, GatewayStarted, GatewayStopped, PolicyChanged, Reset,
+    Rise, SessionOpened, TokenUsedByAdmin,
 };
 pub use parts::{
     CitationOutcome, DestructionCause, Disposition, EvidencePointer, FieldNames, GateOutcome, MemoryAct,
@@ -74,6 +74,8 @@ events! {
     Reset => "reset": "An administrator lowered a session's label.",
     GateOpened => "gate_opened": "A call waits for a person.",
     GateDecided => "gate_decided": "A person answered, or nobody did in time.",
+    GateSpent => "gate_spent": "An approval was used up.",
+    GateRevealed => "gate_revealed": "A reviewer was shown raw what a gate is about.",
     PolicyChanged => "policy_changed": "Another policy took effect.",
     TokenUsedByAdmin => "token_used_by_admin": "An administrator's token was used.",
     EvidenceDestroyed => "evidence_destroyed": "Evidence was destroyed.",
@@ -106,6 +108,7 @@ impl Event {
             Self::SessionEnded(event) => Some(event.label),
             Self::ChildOpened(event) => Some(event.label),
             Self::ChildReturned(event) => Some(event.data_class),
+            Self::GateRevealed(event) => Some(event.data_class),
             Self::InjectionDetectionHit(_)
             | Self::CallUnanswered(_)
             | Self::DefinitionHeld(_)
@@ -113,6 +116,7 @@ impl Event {
             | Self::SessionOpened(_)
             | Self::GateOpened(_)
             | Self::GateDecided(_)
+            | Self::GateSpent(_)
             | Self::PolicyChanged(_)
             | Self::TokenUsedByAdmin(_)
             | Self::ExitUsed(_)
@@ -131,6 +135,7 @@ impl Event {
             Self::Decision(event) => Some(&event.tool),
             Self::CallUnanswered(event) => Some(&event.tool),
             Self::GateOpened(event) => event.tool.as_ref(),
+            Self::GateSpent(event) => event.tool.as_ref(),
             Self::ExitUsed(event) => Some(&event.tool),
             Self::ContextAssembly(_)
             | Self::InjectionDetectionHit(_)
@@ -143,6 +148,7 @@ impl Event {
             | Self::DatasetAdded(_)
             | Self::Reset(_)
             | Self::GateDecided(_)
+            | Self::GateRevealed(_)
             | Self::PolicyChanged(_)
             | Self::TokenUsedByAdmin(_)
             | Self::EvidenceDestroyed(_)

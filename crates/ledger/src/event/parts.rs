@@ -216,7 +216,9 @@ pub struct EvidencePointer {
 impl EvidencePointer {
     const SCHEME: &'static str = "evidence://";
 
-    pub(crate) const fn new(class: Class, id: [u8; 16]) -> Self {
+    /// The pointer with this id.
+    #[must_use]
+    pub const fn new(class: Class, id: [u8; 16]) -> Self {
         Self { class, id }
     }
 
@@ -246,7 +248,9 @@ impl EvidencePointer {
         self.class
     }
 
-    pub(crate) const fn id(&self) -> &[u8; 16] {
+    /// What tells it from others of its class.
+    #[must_use]
+    pub const fn id(&self) -> &[u8; 16] {
         &self.id
     }
 }

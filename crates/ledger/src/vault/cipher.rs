@@ -6,25 +6,16 @@ use chacha20poly1305::aead::{Aead as _, Payload};
 use chacha20poly1305::{KeyInit as _, XChaCha20Poly1305, XNonce};
 use zeroize::Zeroizing;
 
-use super::VaultError;
 use super::keys::{Key, KeyRing, shown_id};
+use super::{Sealed, VaultError};
 use crate::EvidencePointer;
 use crate::key_file::random;
 
-/// A piece of evidence as it lies on disk.
-pub(super) struct Sealed {
-    pub(super) key_id: [u8; 8],
-    /// The content's key under the vault's key; nonce first.
-    pub(super) wrapped: Vec<u8>,
-    /// The content under its own key; nonce first.
-    pub(super) content: Vec<u8>,
-}
-
-pub(super) fn seal(keys: &KeyRing, pointer: &EvidencePointer, content: &[u8]) -> Result<Sealed, VaultError> {
+pub(super) fn seal(key: &Key, pointer: &EvidencePointer, content: &[u8]) -> Result<Sealed, VaultError> {
     let own = Zeroizing::new(random::<32>()?);
     Ok(Sealed {
-        key_id: *keys.current().id(),
-        wrapped: wrap(keys.current(), pointer, &own)?,
+        key_id: *key.id(),
+        wrapped: wrap(key, pointer, &own)?,
         content: encrypt(&own, &bound(CONTENT, pointer), content)?,
     })
 }
@@ -102,7 +93,7 @@ mod tests {
         let text = Zeroizing::new(format!("{} {}", "01".repeat(8), "02".repeat(32)));
         let keys = keys::parse(&text).unwrap();
         let pointer = EvidencePointer::new(Class::Pii, [1; 16]);
-        let sealed = seal(&keys, &pointer, b"canary").unwrap();
+        let sealed = seal(keys.current(), &pointer, b"canary").unwrap();
         assert_eq!(open(&keys, &pointer, &sealed).unwrap(), b"canary");
         for other in [
             EvidencePointer::new(Class::Pii, [2; 16]),

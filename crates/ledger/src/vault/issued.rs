@@ -4,10 +4,9 @@
 //! without a value. The table holds names, classes and keyed digests; whatever says more about a value is evidence. Of a
 //! secret that is held in memory not even the digest is written: its row only keeps the number from being used again.
 
-use rusqlite::{OptionalExtension as _, Transaction, params};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 use tidegate_core::{Class, Confined, Ident};
 
-use super::rows::Rows;
 use super::{Keep, VaultError};
 use crate::EvidencePointer;
 
@@ -30,7 +29,9 @@ pub enum TokenKind {
 impl TokenKind {
     const ALL: [Self; 4] = [Self::Text, Self::Json, Self::Sealed, Self::Selection];
 
-    const fn number(self) -> u8 {
+    /// The number that rows keep.
+    #[must_use]
+    pub const fn number(self) -> u8 {
         match self {
             Self::Text => 0,
             Self::Json => 1,
@@ -39,7 +40,9 @@ impl TokenKind {
         }
     }
 
-    fn of_number(number: u8) -> Option<Self> {
+    /// The kind that a row's number says.
+    #[must_use]
+    pub fn of_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.number() == number)
     }
 }
@@ -61,6 +64,15 @@ pub struct Issue {
     pub class: Class,
     /// Where the evidence goes.
     pub keep: Keep,
+}
+
+impl Issue {
+    /// The digest that rows keep. Of a secret that is held in memory not even that is written.
+    #[must_use]
+    pub fn kept_digest(&self) -> Option<[u8; 32]> {
+        let is_written = self.class < Class::Secret || self.keep == Keep::OnDisk;
+        self.digest.filter(|_| is_written)
+    }
 }
 
 /// A token that was given out.
@@ -115,14 +127,13 @@ pub(super) fn insert(
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
                ON CONFLICT (session, name, number) DO UPDATE SET pieces = excluded.pieces
                WHERE digest IS NOT NULL AND digest = excluded.digest";
-    let is_written = issue.class < Class::Secret || issue.keep == Keep::OnDisk;
     let changed = transaction.prepare_cached(sql)?.execute(params![
         session.as_str(),
         issue.name,
         issue.number,
         issue.kind.number(),
         issue.class.rank(),
-        issue.digest.filter(|_| is_written),
+        issue.kept_digest(),
         pieces
             .iter()
             .flat_map(|pointer| *pointer.id())
@@ -136,73 +147,50 @@ pub(super) fn insert(
     }
 }
 
-impl Rows {
-    /// Every token of a session, in the order of names and numbers.
-    pub(super) fn issued(&self, session: &Ident) -> Result<Vec<Issued>, VaultError> {
-        let sql = "SELECT name, number, kind, class, digest, pieces, resolved FROM issued
-                   WHERE session = ?1 ORDER BY name, number";
-        let mut query = self.db().prepare_cached(sql)?;
-        let mut rows = query.query([session.as_str()])?;
-        let mut issued = Vec::new();
-        while let Some(row) = rows.next()? {
-            let unreadable = || VaultError::Unreadable;
-            let class = Class::from_rank(row.get(3)?).ok_or_else(unreadable)?;
-            let pieces: Vec<u8> = row.get(5)?;
-            let (pieces, rest) = pieces.as_chunks::<16>();
-            if !rest.is_empty() {
-                return Err(unreadable());
-            }
-            issued.push(Issued {
-                name: row.get(0)?,
-                number: row.get(1)?,
-                kind: TokenKind::of_number(row.get(2)?).ok_or_else(unreadable)?,
-                class,
-                digest: row.get(4)?,
-                pieces: pieces.iter().map(|id| EvidencePointer::new(class, *id)).collect(),
-                alive: false,
-                resolved: row.get(6)?,
-            });
-        }
-        for token in &mut issued {
-            token.alive = self.is_there(&token.pieces)?;
-        }
-        Ok(issued)
+/// Every token of a session, in the order of names and numbers.
+pub(super) fn of_session(db: &Connection, session: &Ident) -> Result<Vec<Issued>, VaultError> {
+    let sql = "SELECT name, number, kind, class, digest, pieces, resolved FROM issued
+               WHERE session = ?1 ORDER BY name, number";
+    let mut query = db.prepare_cached(sql)?;
+    let mut rows = query.query([session.as_str()])?;
+    let mut issued = Vec::new();
+    while let Some(row) = rows.next()? {
+        let class = Class::from_rank(row.get(3)?).ok_or(VaultError::Unreadable)?;
+        let pieces: Vec<u8> = row.get(5)?;
+        issued.push(Issued {
+            name: row.get(0)?,
+            number: row.get(1)?,
+            kind: TokenKind::of_number(row.get(2)?).ok_or(VaultError::Unreadable)?,
+            class,
+            digest: row.get(4)?,
+            pieces: pointers(class, &pieces)?,
+            alive: false,
+            resolved: row.get(6)?,
+        });
     }
+    for token in &mut issued {
+        token.alive = is_there(db, &token.pieces)?;
+    }
+    Ok(issued)
+}
 
-    fn is_there(&self, pieces: &[EvidencePointer]) -> Result<bool, VaultError> {
-        let sql = "SELECT 1 FROM evidence WHERE id = ?1 AND class = ?2 AND destroyed_ms IS NULL";
-        let mut query = self.db().prepare_cached(sql)?;
-        for piece in pieces {
-            let found = query.query_row(params![piece.id(), piece.class().rank()], |_| Ok(()));
-            if found.optional()?.is_none() {
-                return Ok(false);
-            }
-        }
-        Ok(!pieces.is_empty())
+/// The pieces of a token from their ids side by side.
+pub(super) fn pointers(class: Class, ids: &[u8]) -> Result<Vec<EvidencePointer>, VaultError> {
+    let (ids, rest) = ids.as_chunks::<16>();
+    if !rest.is_empty() {
+        return Err(VaultError::Unreadable);
     }
+    Ok(ids.iter().map(|id| EvidencePointer::new(class, *id)).collect())
+}
 
-    /// Remembers that tokens were put into a call.
-    pub(super) fn mark_resolved(
-        &mut self,
-        session: &Ident,
-        tokens: &[(String, u32)],
-    ) -> Result<(), VaultError> {
-        let transaction = self.begin()?;
-        let sql = "UPDATE issued SET resolved = 1 WHERE session = ?1 AND name = ?2 AND number = ?3";
-        for (name, number) in tokens {
-            transaction
-                .prepare_cached(sql)?
-                .execute(params![session.as_str(), name, number])?;
+fn is_there(db: &Connection, pieces: &[EvidencePointer]) -> Result<bool, VaultError> {
+    let sql = "SELECT 1 FROM evidence WHERE id = ?1 AND class = ?2 AND destroyed_ms IS NULL";
+    let mut query = db.prepare_cached(sql)?;
+    for piece in pieces {
+        let found = query.query_row(params![piece.id(), piece.class().rank()], |_| Ok(()));
+        if found.optional()?.is_none() {
+            return Ok(false);
         }
-        Ok(transaction.commit()?)
     }
-
-    /// Takes back what a session's tokens are known by. The rows stay, so that no number is used for another value.
-    pub(super) fn withdraw(&mut self, session: &Ident) -> Result<(), VaultError> {
-        self.db().execute(
-            "UPDATE issued SET digest = NULL WHERE session = ?1",
-            [session.as_str()],
-        )?;
-        Ok(())
-    }
+    Ok(!pieces.is_empty())
 }

@@ -5,37 +5,45 @@
 //! destroyed pointer keeps its row and answers when it was destroyed; the ledger, which holds pointers only, is
 //! untouched.
 //!
-//! One SQLite file, since putting several pieces away together, leaving a tombstone and rewrapping keys must each
-//! happen whole or not at all.
+//! The rows are in one SQLite file ([`file`]) or on a server that several gateways share ([`VaultRows`]): putting several pieces
+//! away together, leaving a tombstone and rewrapping keys must each happen whole or not at all. The keys are never there. Several
+//! processes may have one vault open, each with what it holds in memory.
 
 mod cipher;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod contract;
+mod error;
+mod file;
+mod holders;
 mod issued;
 mod keys;
-mod rows;
+mod memory;
 mod tokens;
 
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, SystemTime};
 
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
 use tidegate_core::{Class, Confined, Ident};
 use zeroize::Zeroizing;
 
+pub use contract::{COMMON, Held, NewTokens, Rewrap, Row, Sealed, VaultRows};
+pub use error::VaultError;
 pub use issued::{Issue, Issued, MAX_ISSUED, TokenKind};
 pub use keys::KeySource;
 
 use crate::EvidencePointer;
-use crate::key_file::{self, KeyFileError};
+use crate::key_file;
 use crate::record::to_ms;
+use file::FileRows;
 use keys::{KeyRing, shown_id};
-use rows::{Held, Row, Rows};
+use memory::{InMemory, Memory};
 
 /// The most bytes of one piece of evidence.
 pub const MAX_EVIDENCE_BYTES: usize = 16 << 20;
-
-/// The most bytes of evidence that may be held in memory, all sessions together.
-const MAX_MEMORY_BYTES: usize = 64 << 20;
 
 /// Where evidence goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,105 +104,74 @@ impl Retention {
     }
 }
 
-/// Why the vault did not do what was asked. Nothing in it comes from the evidence.
-#[derive(Debug, thiserror::Error)]
-pub enum VaultError {
-    /// The key file cannot be used.
-    #[error(transparent)]
-    KeyFile(#[from] KeyFileError),
-    /// The keys that were given are none.
-    #[error("the vault's keys have the form <16 hex digits> <64 hex digits>, one for each line or comma")]
-    NotKeys,
-    /// Evidence is encrypted under a key that is not there.
-    #[error("the vault holds evidence under key {key_id}, which was not given")]
-    UnknownKey {
-        /// The key's public id.
-        key_id: String,
-    },
-    /// The evidence is not what was put away.
-    #[error("the evidence behind {pointer} is damaged")]
-    Damaged {
-        /// The pointer.
-        pointer: EvidencePointer,
-    },
-    /// One piece is larger than [`MAX_EVIDENCE_BYTES`].
-    #[error("the evidence is too large to be kept")]
-    TooLarge,
-    /// Another process or handle has it open.
-    #[error("the vault is in use elsewhere")]
-    InUse,
-    /// It is destroyed, but another program that reads the file keeps an encrypted copy in its journal.
-    #[error(
-        "another program keeps the vault's journal in use: a copy of what was destroyed may still be in it"
-    )]
-    JournalInUse,
-    /// Too much is held in memory already.
-    #[error("the vault's memory is full")]
-    Full,
-    /// A token stands for another value already.
-    #[error("a stub stands for another value already")]
-    TokenTaken,
-    /// A row does not read as what was written.
-    #[error("the vault holds a row that cannot be read")]
-    Unreadable,
-    /// The database refused.
-    #[error("the vault cannot be used: {0}")]
-    Database(#[from] rusqlite::Error),
-    /// The system refused.
-    #[error("the vault cannot be used: {0}")]
-    Io(#[from] std::io::Error),
-}
-
 /// The vault. Its methods wait for the disk: call them where blocking is allowed.
 pub struct Vault {
-    inside: Mutex<Inside>,
-}
-
-struct Inside {
-    rows: Rows,
-    keys: KeyRing,
+    rows: Box<dyn VaultRows>,
+    keys: RwLock<Keys>,
     source: KeySource,
-    memory: Memory,
+    memory: Mutex<Memory>,
+    /// What all vaults on these rows know and the rows do not.
+    common: Zeroizing<[u8; 32]>,
 }
 
-/// A piece that stays in memory.
-type InMemory = (EvidencePointer, Ident, Zeroizing<Vec<u8>>);
-
-/// Secrets, for their session's life.
-#[derive(Default)]
-struct Memory {
-    held: HashMap<EvidencePointer, (Ident, Zeroizing<Vec<u8>>)>,
-    bytes: usize,
+struct Keys {
+    ring: KeyRing,
+    /// The key that seals: the ring's first, except on shared rows that are not rotated yet.
+    in_force: [u8; 8],
 }
 
 impl Vault {
-    /// Opens a vault, creating it and its key on first start. What an earlier process held in memory only is
+    /// Opens a vault in a file, creating it and its key on first start. What an earlier process held in memory only is
     /// destroyed from now on.
     ///
     /// # Errors
     /// When the keys are unusable, evidence lies under a key that is not there, or the file cannot be used.
     pub fn open(path: &Path, source: KeySource, now: SystemTime) -> Result<Self, VaultError> {
-        let rows = Rows::open(path)?;
+        let _alone = file::alone(path)?;
+        Self::over(Box::new(FileRows::open(path)?), source, now)
+    }
+
+    /// Opens a vault over rows that are somewhere else. Every vault on shared rows must have the same key.
+    ///
+    /// # Errors
+    /// When the keys are unusable, evidence lies under a key that is not there, or the rows cannot be used.
+    pub fn over(rows: Box<dyn VaultRows>, source: KeySource, now: SystemTime) -> Result<Self, VaultError> {
         let used = rows.key_ids()?;
-        let keys = match keys::load(&source)? {
+        let ring = match keys::load(&source)? {
             Some(keys) => keys,
             // A fresh key would leave what is there unreadable without a word.
             None if !used.is_empty() => return Err(unknown_key(used.first())),
             None => keys::create(&source)?,
         };
-        if let Some(unknown) = used.iter().find(|id| keys.find(id).is_none()) {
+        if let Some(unknown) = used.iter().find(|id| ring.find(id).is_none()) {
             return Err(unknown_key(Some(unknown)));
         }
+        let secret = Zeroizing::new(key_file::random::<32>()?);
+        let fresh = cipher::seal(ring.current(), &COMMON, &*secret)?;
+        let sealed = rows.common(&fresh)?;
+        let opened = Zeroizing::new(cipher::open(&ring, &COMMON, &sealed)?);
+        let common = opened.as_slice().try_into().map_err(|_| VaultError::Unreadable)?;
+        let in_force = sealed.key_id;
         rows.bury_memory(None, to_ms(now))?;
-        let inside = Inside {
-            rows,
-            keys,
-            source,
-            memory: Memory::default(),
-        };
         Ok(Self {
-            inside: Mutex::new(inside),
+            rows,
+            keys: RwLock::new(Keys { ring, in_force }),
+            source,
+            memory: Mutex::default(),
+            common: Zeroizing::new(common),
         })
+    }
+
+    /// A key that every vault on the same rows derives alike and nobody else can.
+    #[must_use]
+    pub fn common_key(&self, purpose: &[u8]) -> [u8; 32] {
+        keyed(&self.common, purpose)
+    }
+
+    /// A digest that every vault on the same rows makes alike and nobody else can.
+    #[must_use]
+    pub fn common_digest(&self, content: &[u8]) -> [u8; 32] {
+        keyed(&self.common_key(b"digests"), content)
     }
 
     /// Puts evidence away, all or none, and gives a pointer for each piece. It is durable when this returns, except
@@ -207,11 +184,15 @@ impl Vault {
         deposits: Vec<Deposit>,
         now: SystemTime,
     ) -> Result<Vec<EvidencePointer>, VaultError> {
-        let mut inside = self.inside();
-        let (rows, to_memory) = inside.prepare(deposits, now)?;
-        inside.rows.insert(&rows)?;
-        inside.memory.hold(to_memory);
-        Ok(rows.into_iter().map(|row| row.pointer).collect())
+        // Held until the rows are there: a rotation finds all of them or comes before them.
+        let keys = self.keys();
+        let (rows, to_memory) = keys.prepare(deposits, now)?;
+        self.hold(to_memory)?;
+        let pointers: Vec<_> = rows.iter().map(|row| row.pointer).collect();
+        self.rows
+            .put(&keys.in_force, &rows, None)
+            .inspect_err(|_| self.memory().forget(&pointers))?;
+        Ok(pointers)
     }
 
     /// Puts one piece away.
@@ -226,25 +207,22 @@ impl Vault {
     /// What a pointer leads to.
     ///
     /// # Errors
-    /// When the evidence is damaged or the vault cannot be read.
+    /// When the evidence is damaged, is held elsewhere, or the vault cannot be read.
     pub fn get(&self, pointer: &EvidencePointer) -> Result<Evidence, VaultError> {
-        let inside = self.inside();
-        if let Some((_, content)) = inside.memory.held.get(pointer) {
-            return Ok(Evidence::Present(Confined::new(
-                pointer.class(),
-                content.to_vec(),
-            )));
-        }
-        match inside.rows.find(pointer)? {
-            None => Ok(Evidence::Unknown),
-            Some(Held::Destroyed { at_ms }) => Ok(Evidence::Destroyed { at: from_ms(at_ms) }),
-            // In memory, and not found there: it went with another process.
-            Some(Held::Memory) => Err(VaultError::Damaged { pointer: *pointer }),
-            Some(Held::Disk(sealed)) => {
-                let content = cipher::open(&inside.keys, pointer, &sealed)?;
-                Ok(Evidence::Present(Confined::new(pointer.class(), content)))
+        let content = match self.rows.find(pointer)? {
+            None => return Ok(Evidence::Unknown),
+            Some(Held::Destroyed { at_ms }) => {
+                // Perhaps by another process.
+                self.memory().forget([pointer]);
+                return Ok(Evidence::Destroyed { at: from_ms(at_ms) });
             }
-        }
+            Some(Held::Memory) => {
+                let held = self.memory().get(pointer);
+                held.ok_or(VaultError::Elsewhere { pointer: *pointer })?
+            }
+            Some(Held::Disk(sealed)) => cipher::open(&self.keys().ring, pointer, &sealed)?,
+        };
+        Ok(Evidence::Present(Confined::new(pointer.class(), content)))
     }
 
     /// Destroys one piece. Says whether there was anything to destroy.
@@ -252,10 +230,9 @@ impl Vault {
     /// # Errors
     /// When the vault cannot be written.
     pub fn destroy(&self, pointer: &EvidencePointer, now: SystemTime) -> Result<bool, VaultError> {
-        let mut inside = self.inside();
-        let destroyed = inside.rows.bury(&[*pointer], to_ms(now))?;
-        inside.memory.forget(pointer);
-        Ok(destroyed > 0)
+        let destroyed = self.rows.bury(&[*pointer], to_ms(now))?;
+        self.memory().forget([pointer]);
+        Ok(!destroyed.is_empty())
     }
 
     /// Destroys what has outlived its class's retention, and says what that was, for the record.
@@ -267,15 +244,15 @@ impl Vault {
         now: SystemTime,
         retention: &Retention,
     ) -> Result<Vec<EvidencePointer>, VaultError> {
-        let mut inside = self.inside();
+        self.forget_buried()?;
         let mut expired = Vec::new();
         for (class, limit) in retention.limits() {
             if let Some(oldest_kept) = now.checked_sub(limit) {
-                expired.extend(inside.rows.stored_before(class, to_ms(oldest_kept))?);
+                expired.extend(self.rows.stored_before(class, to_ms(oldest_kept))?);
             }
         }
-        inside.rows.bury(&expired, to_ms(now))?;
-        expired.iter().for_each(|pointer| inside.memory.forget(pointer));
+        let expired = self.rows.bury(&expired, to_ms(now))?;
+        self.memory().forget(&expired);
         Ok(expired)
     }
 
@@ -284,18 +261,13 @@ impl Vault {
     /// # Errors
     /// When the vault cannot be written; the memory is emptied all the same.
     pub fn end_session(&self, session: &Ident, now: SystemTime) -> Result<Vec<EvidencePointer>, VaultError> {
-        let mut inside = self.inside();
-        let of_session =
-            |(_, (owner, _)): &(&EvidencePointer, &(Ident, Zeroizing<Vec<u8>>))| owner == session;
-        let ended: Vec<_> = inside
-            .memory
-            .held
-            .iter()
-            .filter(of_session)
-            .map(|(pointer, _)| *pointer)
-            .collect();
-        ended.iter().for_each(|pointer| inside.memory.forget(pointer));
-        inside.rows.bury_memory(Some(session), to_ms(now))?;
+        let ended = {
+            let mut memory = self.memory();
+            let ended = memory.of_session(session);
+            memory.forget(&ended);
+            ended
+        };
+        self.rows.bury_memory(Some(session), to_ms(now))?;
         Ok(ended)
     }
 
@@ -305,29 +277,61 @@ impl Vault {
     /// # Errors
     /// When it could not be finished. Old and new key are both kept then, and everything stays readable.
     pub fn rotate(&self) -> Result<u64, VaultError> {
-        let mut inside = self.inside();
-        inside.keys = keys::add(&inside.source, &inside.keys)?;
-        let Inside { rows, keys, .. } = &mut *inside;
-        let rewrapped = rows.rewrap(keys.current().id(), |pointer, sealed| {
-            cipher::rewrap(keys, pointer, sealed)
-        })?;
-        inside.keys = keys::drop_old(&inside.source, &inside.keys)?;
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        keys.ring = keys::add(&self.source, &keys.ring)?;
+        let Keys { ring, in_force } = &mut *keys;
+        *in_force = *ring.current().id();
+        let rewrapped = self
+            .rows
+            .rewrap(in_force, &|pointer, sealed| cipher::rewrap(ring, pointer, sealed))?;
+        *ring = keys::drop_old(&self.source, ring)?;
         Ok(rewrapped)
     }
 
-    fn inside(&self) -> MutexGuard<'_, Inside> {
+    /// Holds secrets before their rows are written: what nobody has a pointer to yet can be forgotten again.
+    fn hold(&self, pieces: Vec<InMemory>) -> Result<(), VaultError> {
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        let held = self.memory().hold(pieces);
+        if held.is_err() {
+            // Room for the next: what other processes have destroyed need not be held here.
+            self.forget_buried()?;
+        }
+        held
+    }
+
+    /// Forgets what was destroyed by other processes on the same rows.
+    fn forget_buried(&self) -> Result<(), VaultError> {
+        let held = self.memory().pointers();
+        if !held.is_empty() {
+            let buried = self.rows.buried_elsewhere(&held)?;
+            self.memory().forget(&buried);
+        }
+        Ok(())
+    }
+
+    fn keys(&self) -> RwLockReadGuard<'_, Keys> {
+        self.keys.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
         // Whatever panicked did so between two statements that each hold by themselves.
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inside {
+impl Keys {
     /// Encrypts what goes to disk and sets aside what stays in memory. Nothing is kept yet.
     fn prepare(
         &self,
         deposits: Vec<Deposit>,
         now: SystemTime,
     ) -> Result<(Vec<Row>, Vec<InMemory>), VaultError> {
+        let key = self
+            .ring
+            .find(&self.in_force)
+            .ok_or_else(|| unknown_key(Some(&self.in_force)))?;
         let mut rows = Vec::with_capacity(deposits.len());
         let mut to_memory: Vec<InMemory> = Vec::new();
         for deposit in deposits {
@@ -339,7 +343,7 @@ impl Inside {
             }
             let held = match (class, deposit.keep) {
                 (Class::Secret, Keep::ByClass) => Held::Memory,
-                _ => Held::Disk(cipher::seal(&self.keys, &pointer, &content)?),
+                _ => Held::Disk(cipher::seal(key, &pointer, &content)?),
             };
             if matches!(held, Held::Memory) {
                 to_memory.push((pointer, deposit.session.clone(), content));
@@ -351,32 +355,19 @@ impl Inside {
                 held,
             });
         }
-        self.check_memory(&to_memory)?;
         Ok((rows, to_memory))
-    }
-
-    fn check_memory(&self, to_memory: &[InMemory]) -> Result<(), VaultError> {
-        let more: usize = to_memory.iter().map(|(_, _, content)| content.len()).sum();
-        if self.memory.bytes + more > MAX_MEMORY_BYTES {
-            return Err(VaultError::Full);
-        }
-        Ok(())
     }
 }
 
-impl Memory {
-    fn hold(&mut self, pieces: Vec<InMemory>) {
-        for (pointer, session, content) in pieces {
-            self.bytes += content.len();
-            self.held.insert(pointer, (session, content));
-        }
+/// A key is filled up with zeros to the hash's block, as HMAC has it.
+fn keyed(key: &[u8; 32], content: &[u8]) -> [u8; 32] {
+    let mut block = Zeroizing::new([0; 64]);
+    for (to, from) in block.iter_mut().zip(key) {
+        *to = *from;
     }
-
-    fn forget(&mut self, pointer: &EvidencePointer) {
-        if let Some((_, content)) = self.held.remove(pointer) {
-            self.bytes -= content.len();
-        }
-    }
+    let mut mac = Hmac::<Sha256>::new((&*block).into());
+    mac.update(content);
+    mac.finalize().into_bytes().into()
 }
 
 fn unknown_key(id: Option<&[u8; 8]>) -> VaultError {

@@ -24,18 +24,18 @@ impl Vault {
         if issues.len() > MAX_ISSUED {
             return Err(VaultError::Full);
         }
-        let mut inside = self.inside();
+        let keys = self.keys();
         let (mut rows, mut to_memory, mut given) = (Vec::new(), Vec::new(), Vec::new());
         for mut issue in issues {
-            let (pieces, held) = inside.prepare(issued::deposits(session, &mut issue), now)?;
+            let (pieces, held) = keys.prepare(issued::deposits(session, &mut issue), now)?;
             let pointers: Vec<EvidencePointer> = pieces.iter().map(|row| row.pointer).collect();
             rows.extend(pieces);
             to_memory.extend(held);
             given.push((issue, pointers));
         }
-        inside.check_memory(&to_memory)?;
-        inside.rows.insert_issued(session, &rows, &given)?;
-        inside.memory.hold(to_memory);
+        self.hold(to_memory)?;
+        let put = self.rows.put(&keys.in_force, &rows, Some((session, &given)));
+        put.inspect_err(|_| self.memory().forget(rows.iter().map(|row| &row.pointer)))?;
         let issued = given.into_iter().map(|(issue, pieces)| Issued {
             name: issue.name,
             number: issue.number,
@@ -54,7 +54,15 @@ impl Vault {
     /// # Errors
     /// When the vault cannot be read.
     pub fn issued(&self, session: &Ident) -> Result<Vec<Issued>, VaultError> {
-        self.inside().rows.issued(session)
+        self.rows.issued(session)
+    }
+
+    /// A number that is another one whenever another process may have changed a session's tokens. Read it before the tokens.
+    ///
+    /// # Errors
+    /// When the vault cannot be read.
+    pub fn generation(&self, session: &Ident) -> Result<u64, VaultError> {
+        self.rows.generation(session)
     }
 
     /// Remembers that tokens were put into a call.
@@ -62,7 +70,7 @@ impl Vault {
     /// # Errors
     /// When the vault cannot be written.
     pub fn mark_resolved(&self, session: &Ident, tokens: &[(String, u32)]) -> Result<(), VaultError> {
-        self.inside().rows.mark_resolved(session, tokens)
+        self.rows.mark_resolved(session, tokens)
     }
 
     /// Destroys what a session's tokens stand for, and says what that was. The tokens lead nowhere from then on.
@@ -70,13 +78,12 @@ impl Vault {
     /// # Errors
     /// When the vault cannot be written.
     pub fn withdraw(&self, session: &Ident, now: SystemTime) -> Result<Vec<EvidencePointer>, VaultError> {
-        let mut inside = self.inside();
-        let tokens = inside.rows.issued(session)?;
+        let tokens = self.rows.issued(session)?;
         let alive = tokens.into_iter().filter(|token| token.alive);
         let pieces: Vec<_> = alive.flat_map(|token| token.pieces).collect();
-        inside.rows.withdraw(session)?;
-        inside.rows.bury(&pieces, to_ms(now))?;
-        pieces.iter().for_each(|pointer| inside.memory.forget(pointer));
+        self.rows.withdraw(session)?;
+        let pieces = self.rows.bury(&pieces, to_ms(now))?;
+        self.memory().forget(&pieces);
         Ok(pieces)
     }
 }

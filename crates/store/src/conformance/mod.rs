@@ -7,6 +7,7 @@
     reason = "the suite is for tests, and a test stops at the first surprise"
 )]
 
+mod gates;
 mod memory;
 mod origins;
 mod sessions;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 use tidegate_core::{Class, Entry, Ident, Kind, Kinds, Moment, Name};
 
-use crate::{MemoryStore, Opening, OriginStore, SessionStore, TokenStore};
+use crate::{GateStore, MemoryStore, Opening, OriginStore, SessionStore, TokenStore};
 
 macro_rules! cases {
     ($open:ident; $($module:ident: $($case:ident),+;)+) => {
@@ -42,7 +43,7 @@ where
         open;
         sessions: open_gives_a_clean_session, open_refuses_an_id_that_exists, unknown_ids_are_no_sessions,
             current_shows_every_change_at_once, raise_never_lowers, raise_notes_kinds, dataset_raises_but_never_lowers,
-            halt_keeps_the_first, reset_is_the_only_way_down, reset_keeps_the_reasons, raise_after_reset_counts,
+            halt_keeps_the_first, resume_lifts_the_very_halt, reset_is_the_only_way_down, reset_keeps_the_reasons, raise_after_reset_counts,
             racing_raises_leave_the_maximum, racing_opens_have_one_winner, racing_datasets_are_all_kept,
             list_pages_in_order, ready_answers, many_changes_survive;
         tokens: issue_refuses_what_exists, find_shows_a_revocation_at_once, revoke_keeps_the_first_date,
@@ -71,6 +72,42 @@ where
         adopt_bounds_the_children, one_answer_for_each_child, bits_of_all_children_are_bounded,
         racing_answers_stay_within_the_bits
     }
+}
+
+/// Runs every case of [`GateStore`], each on a state of its own. What a case left must be the same to a handle that is opened
+/// afterwards.
+pub async fn run_gates<S, F>(open: impl Fn(&'static str) -> F)
+where
+    S: SessionStore + GateStore + 'static,
+    F: Future<Output = S>,
+{
+    macro_rules! cases {
+        ($($case:ident),+ $(,)?) => {
+            $({
+                let name = stringify!($case);
+                let handles = Handles { one: Arc::new(open(name).await), two: Arc::new(open(name).await) };
+                gates::$case(&handles).await;
+                let left = handles.one.changed(0, 1_000).await;
+                drop(handles);
+                assert_eq!(open(name).await.changed(0, 1_000).await, left, "{name}");
+            })+
+        };
+    }
+    cases!(
+        open_keeps_everything,
+        one_gate_waits_for_one_question,
+        open_bounds_what_waits,
+        an_answer_counts_once,
+        two_people_must_be_two,
+        an_approval_is_spent_once,
+        time_ends_what_nobody_decided,
+        left_open_names_the_gateways_own,
+        list_pages_by_state_kind_and_session,
+        changes_are_told_in_order,
+        racing_answers_have_one_winner,
+        racing_spenders_have_one_winner,
+        racing_openers_open_one,
+    );
 }
 
 /// Runs every case of [`OriginStore`], each on a state of its own. What a case left must be the same to a handle that is

@@ -6,7 +6,7 @@ use tidegate_core::{Admission, Class, ContextState, Dataset, Entry, Halt, Kind, 
 use tokio::task::JoinSet;
 
 use super::{Handles, entry, ident, kinds, name, opening};
-use crate::{Change, OpenError, Reset, SessionStore, StoreError};
+use crate::{Change, OpenError, Reset, Resumption, SessionStore, StoreError};
 
 pub(super) async fn open_gives_a_clean_session<S: SessionStore>(handles: &Handles<S>) {
     let opened = handles.one.open(opening("s-1")).await.unwrap();
@@ -188,6 +188,49 @@ pub(super) async fn halt_keeps_the_first<S: SessionStore>(handles: &Handles<S>) 
     assert_eq!(second.session.context.halted(), Some(&halt("web_fetch", 7)));
     let raised = handles.two.raise(&id, entry(Class::Secret, "t")).await.unwrap();
     assert_eq!(raised.session.context.halted(), Some(&halt("web_fetch", 7)));
+}
+
+pub(super) async fn resume_lifts_the_very_halt<S: SessionStore>(handles: &Handles<S>) {
+    let id = ident("s-1");
+    handles.one.open(opening("s-1")).await.unwrap();
+    let halt = |source, at| Halt {
+        source: name(source),
+        at: Moment(at),
+    };
+    let resumption = || Resumption {
+        by: ident("ann"),
+        reason: "seen".to_owned(),
+        at: Moment(9),
+    };
+    handles.one.raise(&id, entry(Class::Pii, "t")).await.unwrap();
+    handles.one.halt(&id, halt("web_fetch", 7)).await.unwrap();
+    let other = handles.two.resume(&id, &halt("web_fetch", 8), resumption()).await;
+    assert_eq!(other.unwrap().admission, Admission::Unchanged);
+    let lifted = handles
+        .two
+        .resume(&id, &halt("web_fetch", 7), resumption())
+        .await
+        .unwrap();
+    assert_eq!(lifted.admission, Admission::Noted);
+    let current = handles.one.current(&id).await.unwrap().unwrap();
+    assert_eq!(
+        (current.context.halted(), current.context.label().class()),
+        (None, Class::Pii)
+    );
+    let again = handles.one.resume(&id, &halt("web_fetch", 7), resumption()).await;
+    assert_eq!(again.unwrap().admission, Admission::Unchanged);
+    handles.one.halt(&id, halt(Halt::END, 10)).await.unwrap();
+    let ended = handles
+        .two
+        .resume(&id, &halt(Halt::END, 10), resumption())
+        .await
+        .unwrap();
+    assert_eq!(ended.session.context.halted(), Some(&halt(Halt::END, 10)));
+    let nobody = handles
+        .two
+        .resume(&ident("nobody"), &halt("web_fetch", 7), resumption())
+        .await;
+    assert_eq!(nobody.err(), Some(StoreError::NoSession));
 }
 
 pub(super) async fn reset_is_the_only_way_down<S: SessionStore>(handles: &Handles<S>) {

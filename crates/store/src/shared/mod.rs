@@ -22,8 +22,8 @@ use tokio::sync::broadcast;
 pub use remote::{Hidden, Remote};
 
 use crate::{
-    Admitted, Change, OpenError, Opening, Reset, Session, SessionStore, StoreError, TokenDigest, TokenRecord,
-    TokenStore,
+    Admitted, Change, OpenError, Opening, Reset, Resumption, Session, SessionStore, StoreError, TokenDigest,
+    TokenRecord, TokenStore,
 };
 
 /// A session as a shared backend keeps it.
@@ -70,7 +70,7 @@ pub trait Rows: Send + Sync {
 
 /// A store on a server that many gateways share.
 pub struct Shared<R> {
-    rows: R,
+    rows: Arc<R>,
 }
 
 /// The most sessions that one [`SessionStore::list`] gives.
@@ -83,8 +83,14 @@ const MAX_TRIES: usize = 64;
 impl<R: Rows> Shared<R> {
     /// A store on these rows.
     #[must_use]
-    pub const fn new(rows: R) -> Self {
-        Self { rows }
+    pub fn new(rows: R) -> Self {
+        Self { rows: Arc::new(rows) }
+    }
+
+    /// The rows, for what a server keeps beside sessions.
+    #[must_use]
+    pub fn rows(&self) -> Arc<R> {
+        Arc::clone(&self.rows)
     }
 
     async fn read(&self, id: &Ident) -> Result<Option<(Row, Session)>, StoreError> {
@@ -173,6 +179,15 @@ impl<R: Rows> SessionStore for Shared<R> {
             }
             context.halt(halt.clone());
             Admission::Noted
+        };
+        self.change(id, transition).await
+    }
+
+    /// Who decided and why is on the ledger; the row keeps only that the halt is gone.
+    async fn resume(&self, id: &Ident, halt: &Halt, _resumption: Resumption) -> Result<Admitted, StoreError> {
+        let transition = |context: &mut ContextState| match context.resume(halt) {
+            true => Admission::Noted,
+            false => Admission::Unchanged,
         };
         self.change(id, transition).await
     }

@@ -8,6 +8,7 @@
 mod cache;
 mod connect;
 mod failure;
+mod gates;
 mod memory;
 mod origins;
 mod reader;
@@ -23,8 +24,8 @@ use async_trait::async_trait;
 use tidegate_core::{Admission, Class, ContextState, Entry, Halt, Ident, Moment, Name};
 
 use crate::{
-    Admitted, OpenError, Opening, Reset, Session, SessionStore, StoreError, TokenDigest, TokenRecord,
-    TokenStore,
+    Admitted, OpenError, Opening, Reset, Resumption, Session, SessionStore, StoreError, TokenDigest,
+    TokenRecord, TokenStore,
 };
 use cache::Cache;
 use reader::Readers;
@@ -163,6 +164,18 @@ impl SessionStore for SqliteStore {
         self.change(id, transition).await
     }
 
+    async fn resume(&self, id: &Ident, halt: &Halt, resumption: Resumption) -> Result<Admitted, StoreError> {
+        let (id, halt) = (id.clone(), halt.clone());
+        let lift = move |batch: &Batch<'_>| {
+            let before = rows::session(batch.conn, &id)?.ok_or(StoreError::NoSession)?;
+            if before.value.context.clone().resume(&halt) {
+                rows::insert_resumption(batch.conn, &before, &halt, &resumption)?;
+            }
+            apply(batch, &id, |context| resumed(context, &halt))
+        };
+        self.writer.run(lift).await
+    }
+
     async fn reset(&self, id: &Ident, reset: Reset) -> Result<Arc<Session>, StoreError> {
         let id = id.clone();
         let start_anew = move |batch: &Batch<'_>| {
@@ -232,6 +245,14 @@ impl TokenStore for SqliteStore {
 
     async fn tokens(&self) -> Result<Vec<Arc<TokenRecord>>, StoreError> {
         self.readers.snapshot(rows::tokens)
+    }
+}
+
+/// Lifts a halt, where it is this one.
+fn resumed(context: &mut ContextState, halt: &Halt) -> Admission {
+    match context.resume(halt) {
+        true => Admission::Noted,
+        false => Admission::Unchanged,
     }
 }
 

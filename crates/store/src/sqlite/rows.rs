@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use tidegate_core::{Class, ContextState, Dataset, Halt, Ident, Kind, Kinds, Label, Moment, Name, Rise};
 
 use super::failure::failed;
-use crate::{Reset, Session, StoreError, TokenDigest, TokenRecord};
+use crate::{Reset, Resumption, Session, StoreError, TokenDigest, TokenRecord};
 
 /// A value and where its row stands.
 pub(super) struct Stored<T> {
@@ -243,6 +243,32 @@ pub(super) fn reset_session(
     write_head(conn, id, epoch, &ContextState::clean(), revision)
 }
 
+/// Who lets a halted run go on. Without it the halt cannot be lifted.
+pub(super) fn insert_resumption(
+    conn: &Connection,
+    before: &Stored<Session>,
+    halt: &Halt,
+    resumption: &Resumption,
+) -> Result<(), StoreError> {
+    conn.prepare_cached(
+        "INSERT INTO resumption (session, epoch, halted_by, halted_at, decided_by, reason, at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+    )
+    .and_then(|mut statement| {
+        statement.execute(params![
+            before.value.id.as_str(),
+            before.epoch,
+            halt.source.as_str(),
+            halt.at.0,
+            resumption.by.as_str(),
+            resumption.reason,
+            resumption.at.0
+        ])
+    })
+    .map_err(failed)?;
+    Ok(())
+}
+
 fn write_head(
     conn: &Connection,
     id: &str,
@@ -395,7 +421,7 @@ pub(super) fn text<T>(
     optional(row, column, parse)?.ok_or(StoreError::Corrupt { what: "a row" })
 }
 
-fn optional<T>(
+pub(super) fn optional<T>(
     row: &Row<'_>,
     column: usize,
     parse: impl Fn(&str) -> Option<T>,

@@ -4,7 +4,6 @@ use clap::{Args, Subcommand};
 use tidegate_core::Ident;
 use tidegate_engine::{Engine, RecordError};
 use tidegate_ledger::EvidencePointer;
-use tidegate_ledger::vault::VaultError;
 
 use crate::commands::answer_now;
 use crate::config::Config;
@@ -107,10 +106,5 @@ async fn destroy(engine: &Engine, pointers: &[EvidencePointer], by: &Ident) -> R
 }
 
 fn failed(error: RecordError) -> Failure {
-    match error {
-        RecordError::Vault(VaultError::InUse) => {
-            Failure::environment("a gateway is running on this state: stop it first")
-        }
-        error => Failure::environment(error),
-    }
+    Failure::environment(error)
 }

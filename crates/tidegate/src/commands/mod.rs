@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod egress;
 pub(crate) mod evidence;
 pub(crate) mod explain;
 pub(crate) mod fga;

@@ -52,6 +52,9 @@ async fn serve(config: &Config) -> Result<(), Failure> {
     let address = gateway.address();
     introduce(config);
     first_token(&gateway).await?;
+    if let Some(exit) = gateway.exit() {
+        note(format_args!("egress proxy on http://{exit}"));
+    }
     answer(format_args!("listening on http://{address}"))?;
     gateway.serve(stop).await?;
     note("stopped");

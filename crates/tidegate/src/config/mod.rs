@@ -9,6 +9,8 @@ mod console;
 #[cfg(test)]
 mod context_tests;
 mod detect;
+mod egress;
+mod gates;
 mod integrity;
 mod limits;
 mod mcp;
@@ -29,7 +31,7 @@ mod walk;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tidegate_engine::{Policy, RunRules};
+use tidegate_engine::{GateRules, Policy, RunRules};
 use tidegate_gateway::Limits;
 use tidegate_gateway::telemetry::LogTarget;
 use tidegate_ledger::vault::Retention;
@@ -39,6 +41,7 @@ use toml::de::DeTable;
 pub(crate) use citations::{Citation, Record};
 pub(crate) use console::PROPOSED;
 pub(crate) use detect::Detect;
+pub(crate) use egress::Egress;
 pub(crate) use model::{Model, Source};
 pub(crate) use openfga::{Login, OpenFga};
 pub(crate) use problem::{Problem, Severity};
@@ -89,10 +92,14 @@ pub(crate) struct Config {
     pub(crate) citations: Vec<Citation>,
     /// What runs may keep and hand back.
     pub(crate) runs: RunRules,
+    /// How people are asked.
+    pub(crate) gates: GateRules,
     /// Who says who may use which tool, if not the control list.
     pub(crate) openfga: Option<OpenFga>,
     /// The pages for people, if there are to be any.
     pub(crate) console: Option<tidegate_gateway::ConsoleOptions>,
+    /// Where what runs in a session may connect to.
+    pub(crate) egress: Egress,
 }
 
 /// What flags and variables say; each wins over the file.
@@ -157,8 +164,10 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
     let sources = sources::read(&mut root, tools.as_ref());
     let citations = citations::read(&mut root, directory);
     let runs = runs::read(&mut root);
+    let gates = gates::read(&mut root);
     let openfga = openfga::read(&mut root);
     let console = console::read(&mut root, text);
+    let egress = egress::read(&mut root, directory);
     places.refuse_inside(&workspaces, report);
     let tools = tools?;
     Some(Config {
@@ -166,7 +175,7 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
         data_dir: data_dir?,
         store,
         private_data_dir,
-        policy: Policy::new(tools),
+        policy: Policy::new(tools).with_destinations(&egress.destinations),
         detect,
         retention,
         limits,
@@ -176,8 +185,10 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
         sources,
         citations,
         runs,
+        gates,
         openfga,
         console,
+        egress,
     })
 }
 

@@ -21,6 +21,8 @@ pub(crate) enum Store {
         remote: Remote,
         /// The environment variable that holds its password.
         password_env: Option<String>,
+        /// The environment variable that holds the vault's keys.
+        vault_key_env: Option<String>,
     },
 }
 
@@ -40,6 +42,7 @@ pub(super) fn read(root: &mut Section<'_, '_>, directory: &Path) -> Store {
     };
     let url = section.text("url");
     let password_env = section.text("password_env").map(|text| text.value.to_owned());
+    let vault_key_env = section.text("vault_key_env").map(|text| text.value.to_owned());
     let ca_file = section.text("ca_file").map(|text| directory.join(text.value));
     let namespace = section.text("namespace");
     let timeout = section.count("timeout_ms", 50..=30_000);
@@ -75,6 +78,7 @@ pub(super) fn read(root: &mut Section<'_, '_>, directory: &Path) -> Store {
         kind,
         remote,
         password_env,
+        vault_key_env,
     }
 }
 

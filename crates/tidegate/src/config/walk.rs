@@ -111,6 +111,25 @@ impl<'r, 'i> Section<'r, 'i> {
         fitting
     }
 
+    /// A list of whole numbers within bounds.
+    pub(super) fn counts(&mut self, key: &'static str, bounds: RangeInclusive<u64>) -> Option<Vec<u64>> {
+        let expected = "a list of whole numbers, [443, 80]";
+        let path = self.name_of(key);
+        let array = self.read(key, expected, DeValue::as_array)?;
+        let read = |item: &'r Value<'i>| {
+            let integer = typed(self.report, &path, item, expected, DeValue::as_integer)?;
+            let number = u64::from_str_radix(integer.as_str(), integer.radix()).ok();
+            let fitting = number.filter(|number| bounds.contains(number));
+            if fitting.is_none() {
+                let (low, high) = (bounds.start(), bounds.end());
+                let error = format_args!("{path}: each must be between {low} and {high}");
+                self.report.error(integer.offset, error);
+            }
+            fitting
+        };
+        Some(array.value.iter().filter_map(read).collect())
+    }
+
     /// A number, whole or not.
     pub(super) fn number(&mut self, key: &'static str) -> Option<At<f64>> {
         self.read(key, "a number", |value| match value {

@@ -3,6 +3,8 @@
 
 #[cfg(unix)]
 pub(crate) mod gateway;
+#[cfg(unix)]
+pub(crate) mod stdio;
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 pub(crate) mod history;
+pub(crate) mod knowledge;
 pub(crate) mod load;
 pub(crate) mod proxy;
 pub(crate) mod stand;

@@ -1,5 +1,7 @@
 //! Three gateways, three proxies, one server.
 
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -24,6 +26,11 @@ pub(crate) struct Stand {
 
 impl Stand {
     pub(crate) fn start(service: &'static dyn Service) -> Self {
+        Self::start_with(service, "")
+    }
+
+    /// With more tools.
+    pub(crate) fn start_with(service: &'static dyn Service, tools: &str) -> Self {
         let server_place = services::Place::new().unwrap();
         let state = server_place.directory("state").unwrap();
         let port = services::free_port().unwrap();
@@ -34,7 +41,8 @@ impl Stand {
             let proxy = Proxy::to(port);
             let url = server.url().replace(&port.to_string(), &proxy.port.to_string());
             let place = Place::new();
-            place.write("tidegate.toml", &configuration(&url));
+            place.write("tidegate.toml", &(configuration(&url) + tools));
+            share_key(&place);
             place.write("desk.py", DESK);
             proxies.push(proxy);
             places.push(place);
@@ -90,6 +98,19 @@ impl Stand {
             gateway.stop();
         }
     }
+}
+
+/// Gateways on one state have one key of the evidence.
+fn share_key(place: &Place) {
+    let data = place.path("data");
+    std::fs::DirBuilder::new().mode(0o700).create(&data).unwrap();
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(data.join("vault.key"));
+    let key = format!("{} {}\n", "0a".repeat(8), "0b".repeat(32));
+    file.unwrap().write_all(key.as_bytes()).unwrap();
 }
 
 fn configuration(url: &str) -> String {

@@ -1,6 +1,7 @@
 //! One session: its label, how data flowed in it, and everything that happened.
 
 use std::convert::Infallible;
+use std::time::Duration;
 
 use axum::extract::{Query, State};
 use axum::response::Html;
@@ -26,6 +27,8 @@ use crate::router::Shared;
 const DRAWN: usize = 1_000;
 /// How many records the timeline shows at once.
 const TOLD: usize = 50;
+/// How often the record is looked at for something new.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 #[derive(Deserialize)]
 pub(crate) struct Wanted {
@@ -46,7 +49,7 @@ pub(crate) async fn show(
     let view = part.whole().await?;
     let content = html! {
         nav.crumbs aria-label="Where you are" { a href="/console/sessions" { "Sessions" } }
-        div data-live={ "/console/sessions/" (id) "/stream" } aria-live="polite" { (view) }
+        div data-live={ "/console/sessions/" (id) "/stream" } { (view) }
     };
     Ok(layout::page(&visitor, Part::Sessions, id.as_str(), &content))
 }
@@ -84,6 +87,8 @@ struct Following {
     id: Ident,
     caller: tidegate_engine::Caller,
     tools: Tools,
+    /// The newest record that was shown.
+    newest: Option<u64>,
 }
 
 impl Following {
@@ -95,23 +100,28 @@ impl Following {
             id,
             caller: visitor.caller.clone(),
             tools,
+            newest: None,
         })
     }
 
     async fn whole(&mut self) -> Result<Markup, Refused> {
         let view = self.app.engine.context(&self.caller, &self.id).await?;
         let page = self.trail.latest(None, DRAWN).await?;
+        self.newest = page.records.first().map(|record| record.index);
         Ok(shown(&view, &self.tools, &page))
     }
 }
 
 impl live::Part for Following {
-    /// The newest record.
-    type Mark = Option<u64>;
-
-    async fn mark(&mut self) -> Option<Self::Mark> {
-        let page = self.trail.latest(None, 1).await.ok()?;
-        Some(page.records.first().map(|record| record.index))
+    async fn changed(&mut self) -> Option<()> {
+        loop {
+            let page = self.trail.latest(None, 1).await.ok()?;
+            let newest = page.records.first().map(|record| record.index);
+            if newest != self.newest {
+                return Some(());
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
     }
 
     async fn render(&mut self) -> Option<Markup> {
@@ -176,17 +186,7 @@ fn names(tools: &[Name]) -> Markup {
 /// What happened, newest first.
 fn timeline(id: &Ident, records: &[Record], next: Option<Cursor>) -> Markup {
     html! {
-        ol.timeline {
-            @for record in records {
-                @let event = record.event();
-                @let story = story::of(event.as_ref());
-                li.(story.tone) {
-                    (when(record.at_ms))
-                    strong { (story.title) }
-                    span { (story.told) }
-                }
-            }
-        }
+        (story::timeline(records))
         @if let Some(next) = next { p { a.button rel="next" href={ "/console/sessions/" (id) "?before=" (next) } { "Earlier" } } }
     }
 }

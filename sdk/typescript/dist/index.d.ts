@@ -1,0 +1,11 @@
+/**
+ * Tidegate: labels what a session has seen, and keeps tools from carrying it out.
+ *
+ * `Session` is the gateway's API; `guardTool` puts it around a function. `tidegate/ai` and `tidegate/mcp` do the same for the
+ * Vercel AI SDK and for MCP clients.
+ */
+export { GatewayError, ToolPermissionError, type Refusal } from "./errors.js";
+export { Gateway, type Answer, type GatewayOptions, type Method, type PathOf, type Question } from "./gateway.js";
+export { guardTool, type GuardOptions } from "./guard.js";
+export { SENSITIVITIES, Session, type Arguments, type DataSensitivity, type SessionOptions } from "./session.js";
+export type * from "./generated/api.js";
