@@ -63,6 +63,7 @@ impl Session {
         request: Envelope,
     ) -> Result<Envelope, Stopped> {
         let request = self.hear_operator(request).await?;
+        let request = self.hear_resumed(key, request);
         let params = request.params();
         if era == Era::Stateless {
             if era::GONE.contains(&request.method()) {
@@ -312,6 +313,9 @@ fn begun(request: &Envelope, era: Era, outlet: Outlet) -> Active {
         subject: None,
         logs,
         taken_back: Arc::default(),
+        era,
+        resumed: None,
+        rounds: 0,
     }
 }
 

@@ -84,6 +84,14 @@ impl Stopped {
 
     /// A server that gave no answer.
     pub(super) fn at_server(server: &str, why: &UpstreamError) -> Self {
+        if *why == UpstreamError::Unasked {
+            let remedy = "make the call again without a requestState";
+            return Self::by(
+                "input-required",
+                "no call waits for this input, or not for so long",
+                remedy,
+            );
+        }
         if matches!(why, UpstreamError::TakenBack | UpstreamError::Left) {
             return Self::taken_back();
         }
