@@ -170,7 +170,7 @@ impl Engine {
 
     /// The tool's name as logs and records may show it: a name that nobody declared is the client's own text, and is
     /// shown only when no rule knows it for a value.
-    fn nameable(&self, tool: &Name, known: Option<&Tool>) -> Result<Name, AccessError> {
+    pub(crate) fn nameable(&self, tool: &Name, known: Option<&Tool>) -> Result<Name, AccessError> {
         if known.is_some() || self.inspector.is_plain(tool.as_str()) {
             return Ok(tool.clone());
         }

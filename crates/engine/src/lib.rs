@@ -27,9 +27,11 @@ mod payload;
 mod plan;
 mod policy;
 mod provenance;
+mod publish;
 mod record;
 mod runs;
 mod sessions;
+mod unanswered;
 mod veil;
 mod watch;
 mod wrapper;
@@ -58,10 +60,12 @@ pub use output::{Checked, OutputVerdict};
 pub use payload::Payload;
 pub use policy::{Policy, PolicyVersion};
 pub use provenance::{Provenance, RecordError};
+pub use publish::CommonRecord;
 pub use record::{DecisionRecord, Observer};
 pub use runs::{
     Answer, AnswerSchema, BadSchema, ChildError, ChildRequest, Field, Memory, Note, NoteError, Noted,
     Recalled, Returned, RunRules,
 };
 pub use sessions::{ContextView, OpenRequest};
+pub use unanswered::{HeldDefinition, NoAnswerCause};
 pub use veil::{Bringing, Form, Handle, Resolved, SelectError, Unveiling, VeilError};

@@ -11,6 +11,7 @@ mod gates;
 mod lanes;
 mod migrate;
 mod query;
+mod records;
 mod rows;
 mod server;
 mod tls;

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use axum::Router;
 use tidegate_authority::OpenFga;
 use tidegate_core::{Ident, Moment};
-use tidegate_engine::{Caller, Engine, OriginKey, Origins, Parts, Provenance, last_policy};
+use tidegate_engine::{Caller, CommonRecord, Engine, OriginKey, Origins, Parts, Provenance, last_policy};
 use tidegate_gateway::egress::Proxy;
 use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
@@ -123,6 +123,7 @@ impl Gateway {
         let expiring = tokio::spawn(keep_expiring(Arc::clone(&engine), retention));
         let closing = tokio::spawn(gates::keep(Arc::clone(&engine), webhook));
         let following = follow_changes(&engine);
+        let publishing = keep_publishing(&engine);
         let leaving = tokio::spawn(async move {
             if let Some((proxy, listener)) = exit {
                 proxy.serve_tcp(listener, std::future::pending()).await;
@@ -135,6 +136,7 @@ impl Gateway {
         expiring.abort();
         closing.abort();
         following.abort();
+        publishing.abort();
         served.map_err(Failure::environment)?;
         engine
             .stopped("asked to stop")
@@ -174,11 +176,13 @@ impl LocalGateway {
         let Self { engine, mcp, webhook } = self;
         let closing = tokio::spawn(gates::keep(Arc::clone(&engine), webhook));
         let following = follow_changes(&engine);
+        let publishing = keep_publishing(&engine);
         let served = mcp.serve_stdio(caller, session).await;
         closing.abort();
         // Whoever asked is gone, and nobody would hear the answer.
         engine.end_left_gates().await.map_err(Failure::environment)?;
         following.abort();
+        publishing.abort();
         engine
             .stopped("the client left")
             .await
@@ -232,6 +236,12 @@ async fn keep_expiring(engine: Arc<Engine>, retention: Retention) {
 fn follow_changes(engine: &Arc<Engine>) -> tokio::task::JoinHandle<()> {
     let engine = Arc::clone(engine);
     tokio::spawn(async move { engine.follow_changes().await })
+}
+
+/// Shows auditors of other gateways what is recorded here.
+fn keep_publishing(engine: &Arc<Engine>) -> tokio::task::JoinHandle<()> {
+    let engine = Arc::clone(engine);
+    tokio::spawn(async move { engine.keep_publishing().await })
 }
 
 /// The engine on a record that no gateway is using, for a command that changes something on the record.
@@ -336,6 +346,10 @@ fn engine(
     };
     let annex = Arc::clone(&store).annex();
     let kept_gates = Arc::clone(&store).gates();
+    let common = match store.common_index() {
+        Some(index) => Some(CommonRecord::new(index, ledger_name(provenance.ledger())?)),
+        None => None,
+    };
     let engine = Engine::new(Parts {
         store,
         policy,
@@ -345,13 +359,15 @@ fn engine(
         exits,
         observer,
     });
-    let engine = engine.with_context(context::rules(config)?);
-    let engine = match kept_gates {
-        Some(gates) => engine
+    let mut engine = engine.with_context(context::rules(config)?);
+    if let Some(common) = common {
+        engine = engine.with_common_record(common);
+    }
+    if let Some(gates) = kept_gates {
+        engine = engine
             .with_gates(gates, &key, config.gates.rules.clone())
-            .map_err(Failure::environment)?,
-        None => engine,
-    };
+            .map_err(Failure::environment)?;
+    }
     Ok(match annex {
         Some(annex) => engine
             .with_origins(Origins::new(annex.clone(), key, Origins::BOUNDS))

@@ -13,7 +13,7 @@ const authorize = "/v1/session/guests-1/authorize";
 /** Asks again and again, as an agent does that waits for a person. */
 async function decision(call) {
   for (;;) {
-    const { body } = await alice(authorize, call);
+    const { body } = await alice(authorize, { ...call, wait_seconds: 5 });
     if (body.decision !== "hold") return body;
   }
 }

@@ -117,17 +117,12 @@ impl Session {
         content: Value,
         request: Envelope,
     ) -> Result<Envelope, Stopped> {
-        let Errand {
-            key, server, subject, ..
-        } = errand;
+        let Errand { key, subject, .. } = errand;
         self.ways.calls(*key, subject);
         let (permit, unveiling) = self.leave_when_approved(errand, content).await?;
         let request = self.unveiled(&permit, &unveiling, request).await?;
-        let failed = |why| Stopped::at_server(self.name_of(*server), &why);
-        let connection = self.connection(*server).await.map_err(failed)?;
-        let sent = |id| self.ways.sent(*key, *server, id);
-        let answer = connection.forward(permit.clear(request), sent).await;
-        self.let_in(errand, answer.map_err(failed)?).await
+        let answer = self.send(errand, permit.clear(request)).await?;
+        self.let_in(errand, answer).await
     }
 
     /// The permit to send this, if the rules give one at once.

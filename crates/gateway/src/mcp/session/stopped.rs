@@ -82,7 +82,7 @@ impl Stopped {
 
     /// A server that gave no answer.
     pub(super) fn at_server(server: &str, why: &UpstreamError) -> Self {
-        if *why == UpstreamError::TakenBack {
+        if matches!(why, UpstreamError::TakenBack | UpstreamError::Left) {
             return Self::taken_back();
         }
         Self {
