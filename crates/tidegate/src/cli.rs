@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    check, completions, demo, egress, evidence, explain, fga, gates, init, ledger, mcp, pins, scan, serve,
-    session, token, wrap,
+    check, completions, demo, egress, evidence, explain, fga, gates, init, ledger, mcp, pdf_text, pins, scan,
+    serve, session, token, wrap,
 };
 use crate::failure::Failure;
 
@@ -53,6 +53,8 @@ enum Command {
     Egress(egress::Egress),
     Fga(fga::Fga),
     Completions(completions::Completions),
+    #[command(hide = true)]
+    PdfText(pdf_text::PdfText),
 }
 
 impl Cli {
@@ -77,6 +79,7 @@ impl Cli {
             Command::Egress(command) => command.run(),
             Command::Fga(command) => command.run(),
             Command::Completions(command) => command.run(),
+            Command::PdfText(command) => command.run(),
         }
     }
 }

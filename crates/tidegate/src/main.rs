@@ -4,6 +4,7 @@ mod authority;
 mod cli;
 mod commands;
 mod config;
+mod connect;
 mod context;
 mod egress;
 mod failure;

@@ -14,7 +14,7 @@ use tidegate_gateway::egress::Proxy;
 use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::webhook::Webhook;
-use tidegate_gateway::{App, Server, router};
+use tidegate_gateway::{App, Connectors, Server, router};
 use tidegate_ledger::vault::Retention;
 use tidegate_ledger::{Ledger, OpenError, Options, PublicDigest, Reader};
 use tidegate_store::Mirror;
@@ -22,6 +22,7 @@ use tokio::net::TcpListener;
 
 use crate::authority;
 use crate::config::{self, Config};
+use crate::connect;
 use crate::context;
 use crate::egress;
 use crate::failure::Failure;
@@ -61,8 +62,10 @@ impl Gateway {
         let telemetry = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
         let (provenance, previous) = open_record(config)?;
         claim_record(&*store, &provenance).await?;
-        let engine = engine(config, Arc::clone(&store), provenance, telemetry)?;
+        let connectors = connect::open(config).await?;
+        let engine = engine(config, &connectors, Arc::clone(&store), provenance, telemetry)?;
         let engine = Arc::new(with_authority(with_model(engine, config)?, config)?);
+        let connectors = connect::trusted(connectors, &engine, config).await?;
         let mut app = App::new(
             Arc::clone(&engine),
             Arc::clone(&store) as _,
@@ -73,9 +76,10 @@ impl Gateway {
             Some(options) => app.with_console(options),
             None => app.without_console(),
         };
-        if !config.servers.is_empty() {
-            app = app.with_mcp(mcp(config, &engine));
+        if !config.servers.is_empty() || !connectors.is_empty() {
+            app = app.with_mcp(mcp(config, &engine, &connectors));
         }
+        app = app.with_connectors(connectors);
         let server = Server::bind(config.listen).await.map_err(Failure::environment)?;
         let exit = egress::open(config, &engine, server.address()).await?;
         if let Some((proxy, listener)) = &exit {
@@ -163,11 +167,13 @@ impl LocalGateway {
         let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
         let (provenance, previous) = open_free_record(config)?;
         claim_record(&*store, &provenance).await?;
-        let engine = with_model(engine(config, store, provenance, telemetry)?, config)?;
-        let engine = Arc::new(with_authority(engine, config)?);
+        let connectors = connect::open(config).await?;
+        let engine = engine(config, &connectors, store, provenance, telemetry)?;
+        let engine = Arc::new(with_authority(with_model(engine, config)?, config)?);
         engine.started(previous).await.map_err(Failure::environment)?;
         engine.end_left_gates().await.map_err(Failure::environment)?;
-        let mcp = mcp(config, &engine);
+        let connectors = connect::trusted(connectors, &engine, config).await?;
+        let mcp = mcp(config, &engine, &connectors);
         Ok(Self { engine, mcp, webhook })
     }
 
@@ -192,7 +198,7 @@ impl LocalGateway {
 }
 
 /// The gateway to the configured MCP servers.
-fn mcp(config: &Config, engine: &Arc<Engine>) -> Arc<Mcp> {
+fn mcp(config: &Config, engine: &Arc<Engine>, connectors: &Arc<Connectors>) -> Arc<Mcp> {
     let upstream = |server: &config::Server| Upstream {
         name: server.name.clone(),
         bare_names: server.bare_names,
@@ -215,7 +221,7 @@ fn mcp(config: &Config, engine: &Arc<Engine>) -> Arc<Mcp> {
     if options.hosts == Hosts::Named(Vec::new()) && !config.listen.ip().is_loopback() {
         options.hosts = Hosts::Any;
     }
-    Mcp::new(Arc::clone(engine), servers, pins, options)
+    Mcp::beside(Arc::clone(connectors), Arc::clone(engine), servers, pins, options)
 }
 
 /// Destroys evidence that has outlived its retention, at once and then every so often. What could not be destroyed or
@@ -250,7 +256,7 @@ pub(crate) async fn lone_engine(config: &Config, store: Arc<dyn State>) -> Resul
     let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
     let (provenance, _) = open_record(config)?;
     claim_record(&*store, &provenance).await?;
-    engine(config, store, provenance, telemetry)
+    engine(config, &Connectors::default(), store, provenance, telemetry)
 }
 
 /// The wall clock.
@@ -329,6 +335,7 @@ fn with_authority(engine: Engine, config: &Config) -> Result<Engine, Failure> {
 
 fn engine(
     config: &Config,
+    connectors: &Connectors,
     store: Arc<dyn State>,
     provenance: Provenance,
     observer: Arc<Telemetry>,
@@ -336,7 +343,7 @@ fn engine(
     let mirror = config.private_data_dir.as_ref().map(Mirror::new).transpose();
     let mirror =
         mirror.map_err(|error| Failure::environment(format_args!("cannot use private_data_dir: {error}")))?;
-    let policy = config.policy.clone();
+    let policy = connect::policy(config, connectors).map_err(Failure::usage)?;
     let (detector, exits) = config.detect.build().map_err(Failure::usage)?;
     let key = match &config.store {
         // What several machines remember, they remember under one key.

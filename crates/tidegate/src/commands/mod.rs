@@ -11,6 +11,7 @@ pub(crate) mod gates;
 pub(crate) mod init;
 pub(crate) mod ledger;
 pub(crate) mod mcp;
+pub(crate) mod pdf_text;
 pub(crate) mod pins;
 pub(crate) mod scan;
 pub(crate) mod serve;

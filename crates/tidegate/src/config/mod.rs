@@ -4,6 +4,7 @@
 //! module. Names that a later version will understand are errors here, because ignoring a store or an authority that
 //! somebody configured would mean protecting less than they think.
 
+mod catalog;
 mod citations;
 mod console;
 #[cfg(test)]
@@ -38,6 +39,7 @@ use tidegate_ledger::vault::Retention;
 use tidegate_store::{Misplaced, refuse_inside};
 use toml::de::DeTable;
 
+pub(crate) use catalog::{Api, Catalog, Database, DatabasePlace, Directory, DocumentPlace};
 pub(crate) use citations::{Citation, Record};
 pub(crate) use console::PROPOSED;
 pub(crate) use detect::Detect;
@@ -97,6 +99,8 @@ pub(crate) struct Config {
     pub(crate) gates: Gates,
     /// Who says who may use which tool, if not the control list.
     pub(crate) openfga: Option<OpenFga>,
+    /// The sources that the gateway reads itself.
+    pub(crate) catalog: Catalog,
     /// The pages for people, if there are to be any.
     pub(crate) console: Option<tidegate_gateway::ConsoleOptions>,
     /// Where what runs in a session may connect to.
@@ -153,7 +157,7 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
     let data_dir = places.read(&mut root, "data_dir", overrides.data_dir.clone());
     let data_dir = data_dir.or_else(|| places.default_data_dir(report));
     let private_data_dir = places.read(&mut root, "private_data_dir", overrides.private_data_dir.clone());
-    let workspaces = read_workspaces(&mut root, directory);
+    let mut workspaces = read_workspaces(&mut root, directory);
     let store = store::read(&mut root, directory);
     let tools = tools::read(&mut root);
     let detect = detect::read(&mut root, tools.as_ref(), directory);
@@ -167,6 +171,9 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
     let runs = runs::read(&mut root);
     let gates = gates::read(&mut root);
     let openfga = openfga::read(&mut root);
+    let catalog = catalog::read(&mut root, directory, &servers);
+    // What a connector reads must not hold the state, as little as a workspace may.
+    workspaces.extend(catalog.directories.iter().map(|files| files.root.clone()));
     let console = console::read(&mut root, text);
     let egress = egress::read(&mut root, directory);
     places.refuse_inside(&workspaces, report);
@@ -188,6 +195,7 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
         runs,
         gates,
         openfga,
+        catalog,
         console,
         egress,
     })

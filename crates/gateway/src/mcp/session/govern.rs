@@ -187,6 +187,7 @@ impl Session {
             content: Payload::new(value.clone()),
             form,
             seal,
+            catalogued: None,
         };
         let engine = &self.hub.engine;
         let delivered = engine.bring(&self.caller, &self.id, subject, bringing).await?;
@@ -263,7 +264,7 @@ fn held(subject: &Name) -> Stopped {
     Stopped::by("definition-changed", reason, remedy)
 }
 
-fn withheld() -> Stopped {
+pub(super) fn withheld() -> Stopped {
     let reason = "the answer is withheld: it gives orders to whoever reads it, and the session is halted";
     Stopped::by(
         "content-withheld",

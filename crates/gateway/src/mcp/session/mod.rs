@@ -1,6 +1,7 @@
 //! One client's session: who it is, its conversations with the servers, and its requests under way.
 
 mod catalog;
+mod connect;
 mod dispatch;
 mod govern;
 mod held;

@@ -4,6 +4,7 @@
 //! is an error with the same facts beside it. It is never silence.
 
 use serde_json::{Value, json};
+use tidegate_connect::Failure;
 use tidegate_core::{Ident, Refusal};
 use tidegate_engine::{AccessError, DeliverError, VeilError};
 use tidegate_store::Gate;
@@ -91,6 +92,18 @@ impl Stopped {
             remedy: "try again later, or go on without this server; the other servers are not affected"
                 .into(),
             retryable: true,
+            code: code::UPSTREAM,
+            gate: None,
+        }
+    }
+
+    /// A connector whose source gave nothing.
+    pub(super) fn at_source(failure: &Failure) -> Self {
+        Self {
+            rule: failure.rule(),
+            reason: failure.to_string(),
+            remedy: failure.remedy().to_owned(),
+            retryable: failure.retryable(),
             code: code::UPSTREAM,
             gate: None,
         }
