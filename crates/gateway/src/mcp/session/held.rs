@@ -51,7 +51,8 @@ impl Session {
         let deciding = engine.await_decision(gate, Instant::now() + wait);
         tokio::select! {
             decided = deciding => Some(decided),
-            () = errand.outlet.closed() => None,
+            () = self.nobody_waits(Some(&errand.outlet)) => None,
+            () = self.is_taken_back(errand.key) => None,
             () = self.keep_telling(errand, gate) => None,
         }
     }
