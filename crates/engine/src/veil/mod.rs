@@ -142,7 +142,11 @@ impl Held {
     /// After a change of its own, the table is as new as the rows, unless somebody else changed them too.
     fn take_note_of_change(&mut self, reading: &Reading) -> Result<(), VeilError> {
         let generation = reading.vault.generation(&self.session)?;
-        if let Some(table) = self.table.as_mut().filter(|table| table.generation + 1 == generation) {
+        if let Some(table) = self
+            .table
+            .as_mut()
+            .filter(|table| table.generation + 1 == generation)
+        {
             table.generation = generation;
         }
         Ok(())

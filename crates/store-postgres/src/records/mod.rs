@@ -34,8 +34,10 @@ impl RecordQuery {
 #[async_trait]
 impl CommonIndex for PostgresRows {
     async fn last(&self, ledger: &Ident) -> Result<Option<u64>, ReadError> {
-        let asked = self.ask(Query::Record(RecordQuery::Last), &[&ledger.as_str()]);
-        let rows = asked.await.map_err(failed)?;
+        let rows = self
+            .ask(Query::Record(RecordQuery::Last), &[&ledger.as_str()])
+            .await
+            .map_err(failed)?;
         let row = rows.first().ok_or_else(|| failed(damaged()))?;
         let last: Option<i64> = column(row, 0).map_err(failed)?;
         Ok(last.map(i64::cast_unsigned))
