@@ -32,6 +32,7 @@ mod publish;
 mod record;
 mod runs;
 mod sessions;
+mod unanswered;
 mod veil;
 mod watch;
 mod wrapper;
@@ -50,7 +51,8 @@ pub use deliver::Delivered;
 pub use engine::{Engine, Parts};
 pub use error::{AccessError, DeliverError, OpenSessionError, PlanError, ResetError};
 pub use gates::{
-    Carrier, GateError, GateFeed, GateNews, GatePage, GateRules, GateView, GateWanted, Revealed, Wish,
+    Carrier, GateError, GateFeed, GateNews, GatePage, GateRules, GateView, GateWanted, Revealed, ToolChange,
+    Wish,
 };
 pub use inspect::Interrupted;
 pub use lifecycle::last_policy;
@@ -67,4 +69,5 @@ pub use runs::{
     Recalled, Returned, RunRules,
 };
 pub use sessions::{ContextView, OpenRequest};
+pub use unanswered::{HeldDefinition, NoAnswerCause};
 pub use veil::{Bringing, Form, Handle, Resolved, SelectError, Unveiling, VeilError};

@@ -16,6 +16,7 @@ pub mod records;
 mod router;
 mod server;
 pub mod telemetry;
+pub mod webhook;
 
 pub use auth::{NewToken, NoRandomness, digest, new_token};
 pub use connect::{Connectors, ConnectorsError};

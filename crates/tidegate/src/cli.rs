@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    check, completions, demo, egress, evidence, explain, fga, init, ledger, mcp, pdf_text, pins, scan, serve,
-    session, token, wrap,
+    check, completions, demo, egress, evidence, explain, fga, gates, init, ledger, mcp, pdf_text, pins, scan,
+    serve, session, token, wrap,
 };
 use crate::failure::Failure;
 
@@ -45,6 +45,7 @@ enum Command {
     Token(token::Token),
     Pins(pins::Pins),
     Session(session::Session),
+    Gates(gates::Gates),
     Scan(scan::Scan),
     Explain(explain::Explain),
     Ledger(ledger::Ledger),
@@ -70,6 +71,7 @@ impl Cli {
             Command::Check(command) => command.run(),
             Command::Token(command) => command.run(),
             Command::Session(command) => command.run(),
+            Command::Gates(command) => command.run(),
             Command::Scan(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Ledger(command) => command.run(),

@@ -8,6 +8,7 @@ mod connect;
 mod context;
 mod egress;
 mod failure;
+mod gates;
 mod model;
 mod source;
 mod state;

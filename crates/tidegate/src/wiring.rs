@@ -13,6 +13,7 @@ use tidegate_engine::{Caller, CommonRecord, Engine, OriginKey, Origins, Parts, P
 use tidegate_gateway::egress::Proxy;
 use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
+use tidegate_gateway::webhook::Webhook;
 use tidegate_gateway::{App, Connectors, Server, router};
 use tidegate_ledger::vault::Retention;
 use tidegate_ledger::{Ledger, OpenError, Options, PublicDigest, Reader};
@@ -25,6 +26,7 @@ use crate::connect;
 use crate::context;
 use crate::egress;
 use crate::failure::Failure;
+use crate::gates;
 use crate::model;
 use crate::state::{State, claim_record, ledger_name, open_store};
 use crate::terminal::note;
@@ -36,9 +38,6 @@ const ORIGIN_KEY_FILE: &str = "origin.key";
 /// How often evidence is looked through for what has outlived its retention.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(3_600);
 
-/// How often gates are looked through for what has run out of time.
-const CLOSING_INTERVAL: Duration = Duration::from_secs(1);
-
 /// A gateway that has its address and its state, and is about to serve.
 pub(crate) struct Gateway {
     /// Where tokens are kept.
@@ -48,12 +47,14 @@ pub(crate) struct Gateway {
     routes: Router,
     drain: Duration,
     retention: Retention,
+    webhook: Option<Webhook>,
     exit: Option<(Proxy, TcpListener)>,
 }
 
 impl Gateway {
     /// Opens the state, takes the address, and records that the gateway starts.
     pub(crate) async fn open(config: &Config) -> Result<Self, Failure> {
+        let webhook = gates::webhook(&config.gates)?;
         let store = open_store(config).await?;
         let metrics = Arc::new(Metrics::new());
         let log = DecisionLog::open(&config.telemetry.decision_log)
@@ -95,6 +96,7 @@ impl Gateway {
             routes: router(app),
             drain: config.limits.drain,
             retention: config.retention.clone(),
+            webhook,
             exit,
         })
     }
@@ -118,11 +120,12 @@ impl Gateway {
             routes,
             drain,
             retention,
+            webhook,
             exit,
             ..
         } = self;
         let expiring = tokio::spawn(keep_expiring(Arc::clone(&engine), retention));
-        let closing = tokio::spawn(keep_closing(Arc::clone(&engine)));
+        let closing = tokio::spawn(gates::keep(Arc::clone(&engine), webhook));
         let following = follow_changes(&engine);
         let publishing = keep_publishing(&engine);
         let leaving = tokio::spawn(async move {
@@ -150,12 +153,14 @@ impl Gateway {
 pub(crate) struct LocalGateway {
     engine: Arc<Engine>,
     mcp: Arc<Mcp>,
+    webhook: Option<Webhook>,
 }
 
 impl LocalGateway {
     /// Opens the state beside whatever other gateways use it. Sessions are shared with them; the record is this
     /// process's own, since one process writes to a record at a time.
     pub(crate) async fn open(config: &Config) -> Result<Self, Failure> {
+        let webhook = gates::webhook(&config.gates)?;
         let store = open_store(config).await?;
         let log = DecisionLog::open(&config.telemetry.decision_log)
             .map_err(|error| Failure::environment(format_args!("cannot open the decision log: {error}")))?;
@@ -169,17 +174,19 @@ impl LocalGateway {
         engine.end_left_gates().await.map_err(Failure::environment)?;
         let connectors = connect::trusted(connectors, &engine, config).await?;
         let mcp = mcp(config, &engine, &connectors);
-        Ok(Self { engine, mcp })
+        Ok(Self { engine, mcp, webhook })
     }
 
     /// Serves until the client leaves.
     pub(crate) async fn serve(self, caller: Caller, session: Option<Ident>) -> Result<(), Failure> {
-        let Self { engine, mcp } = self;
-        let closing = tokio::spawn(keep_closing(Arc::clone(&engine)));
+        let Self { engine, mcp, webhook } = self;
+        let closing = tokio::spawn(gates::keep(Arc::clone(&engine), webhook));
         let following = follow_changes(&engine);
         let publishing = keep_publishing(&engine);
         let served = mcp.serve_stdio(caller, session).await;
         closing.abort();
+        // Whoever asked is gone, and nobody would hear the answer.
+        engine.end_left_gates().await.map_err(Failure::environment)?;
         following.abort();
         publishing.abort();
         engine
@@ -227,17 +234,6 @@ async fn keep_expiring(engine: Arc<Engine>, retention: Retention) {
             note(format_args!(
                 "evidence past its retention could not be destroyed: {error}"
             ));
-        }
-    }
-}
-
-/// Writes down which gates have run out of time. They are denied from that moment on, whether or not it is written down.
-async fn keep_closing(engine: Arc<Engine>) {
-    let mut ticks = tokio::time::interval(CLOSING_INTERVAL);
-    loop {
-        ticks.tick().await;
-        if let Err(error) = engine.expire_gates().await {
-            note(format_args!("gates past their time could not be closed: {error}"));
         }
     }
 }
@@ -356,7 +352,7 @@ fn engine(
             .map_err(|error| Failure::environment(format_args!("{ORIGIN_KEY_FILE}: {error}")))?,
     };
     let annex = Arc::clone(&store).annex();
-    let gates = Arc::clone(&store).gates();
+    let kept_gates = Arc::clone(&store).gates();
     let common = match store.common_index() {
         Some(index) => Some(CommonRecord::new(index, ledger_name(provenance.ledger())?)),
         None => None,
@@ -374,9 +370,9 @@ fn engine(
     if let Some(common) = common {
         engine = engine.with_common_record(common);
     }
-    if let Some(gates) = gates {
+    if let Some(gates) = kept_gates {
         engine = engine
-            .with_gates(gates, &key, config.gates.clone())
+            .with_gates(gates, &key, config.gates.rules.clone())
             .map_err(Failure::environment)?;
     }
     Ok(match annex {

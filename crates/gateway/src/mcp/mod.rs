@@ -67,6 +67,8 @@ pub struct Options {
     pub start_timeout: Duration,
     /// How long a call may go without a sign of life.
     pub call_timeout: Duration,
+    /// How long a call goes on for a client over HTTP that went away and may come back. In the stateless era it cannot.
+    pub abandon_after: Duration,
     /// The most sessions over HTTP at once.
     pub sessions: usize,
     /// The names that requests over HTTP may call the gateway by.
@@ -80,6 +82,7 @@ impl Options {
         message_bytes: 16 << 20,
         start_timeout: Duration::from_secs(30),
         call_timeout: Duration::from_secs(300),
+        abandon_after: Duration::from_secs(60),
         sessions: 256,
         hosts: Hosts::Named(Vec::new()),
     };
@@ -154,6 +157,7 @@ impl Mcp {
         let session = self.session(&caller, session).await?;
         downstream::stdio::serve(&session, tokio::io::stdin(), tokio::io::stdout()).await;
         self.close(&session.id);
+        session.part().await;
         Ok(())
     }
 
@@ -195,7 +199,10 @@ impl Mcp {
 
     /// Ends a session's conversations. Its label stays.
     pub(crate) fn close(&self, id: &Ident) {
-        self.open().remove(id);
+        let closed = self.open().remove(id);
+        if let Some(session) = closed {
+            session.abandon();
+        }
     }
 
     fn forget_idle(&self) {

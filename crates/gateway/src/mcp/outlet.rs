@@ -4,10 +4,10 @@
 //! must go there; what belongs to none goes to the stream that the client keeps open, or waits for it.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 pub(crate) use super::wanted::{Listener, LogLevel, Wanted};
 
@@ -94,6 +94,8 @@ pub(crate) struct Active {
     pub(crate) subject: Option<tidegate_core::Name>,
     /// The lowest level of log messages that it wants; `None` wants none.
     pub(crate) logs: Option<LogLevel>,
+    /// Whether the client took it back before it was sent on.
+    pub(crate) taken_back: Arc<watch::Sender<bool>>,
 }
 
 /// Every way to one client.

@@ -7,6 +7,7 @@ pub(crate) mod egress;
 pub(crate) mod evidence;
 pub(crate) mod explain;
 pub(crate) mod fga;
+pub(crate) mod gates;
 pub(crate) mod init;
 pub(crate) mod ledger;
 pub(crate) mod mcp;

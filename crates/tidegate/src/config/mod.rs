@@ -32,7 +32,7 @@ mod walk;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tidegate_engine::{GateRules, Policy, RunRules};
+use tidegate_engine::{Policy, RunRules};
 use tidegate_gateway::Limits;
 use tidegate_gateway::telemetry::LogTarget;
 use tidegate_ledger::vault::Retention;
@@ -44,6 +44,7 @@ pub(crate) use citations::{Citation, Record};
 pub(crate) use console::PROPOSED;
 pub(crate) use detect::Detect;
 pub(crate) use egress::Egress;
+pub(crate) use gates::Gates;
 pub(crate) use model::{Model, Source};
 pub(crate) use openfga::{Login, OpenFga};
 pub(crate) use problem::{Problem, Severity};
@@ -95,7 +96,7 @@ pub(crate) struct Config {
     /// What runs may keep and hand back.
     pub(crate) runs: RunRules,
     /// How people are asked.
-    pub(crate) gates: GateRules,
+    pub(crate) gates: Gates,
     /// Who says who may use which tool, if not the control list.
     pub(crate) openfga: Option<OpenFga>,
     /// The sources that the gateway reads itself.

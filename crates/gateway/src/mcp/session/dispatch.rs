@@ -42,13 +42,7 @@ impl Session {
         };
         let under_way = UnderWay(&self, key);
         let is_call = request.method() == "tools/call";
-        let outcome = tokio::select! {
-            outcome = self.respond(key, &outlet, era, request) => outcome,
-            () = outlet.closed(), if era == Era::Stateless => {
-                self.give_up(key).await;
-                Err(Stopped::taken_back())
-            }
-        };
+        let outcome = self.respond(key, &outlet, era, request).await;
         let answer = match outcome {
             Ok(answer) => Some(answer.with_id(&id)),
             Err(stopped) if stopped.is_taken_back() => None,
@@ -59,17 +53,6 @@ impl Session {
             outlet.answer(&in_era(era, answer)).await;
         }
         drop(under_way);
-    }
-
-    /// Nobody waits for a request any more: whoever works on it is told.
-    async fn give_up(&self, key: u64) {
-        let sent = self.ways.active(key).and_then(|active| active.sent);
-        let Some((server, id)) = sent else { return };
-        if let Some(entry) = self.links.get(server)
-            && let Some(connection) = entry.link.current().await
-        {
-            connection.cancel(id).await;
-        }
     }
 
     async fn respond(
@@ -325,6 +308,7 @@ fn begun(request: &Envelope, era: Era, outlet: Outlet) -> Active {
         sent: None,
         subject: None,
         logs,
+        taken_back: Arc::default(),
     }
 }
 

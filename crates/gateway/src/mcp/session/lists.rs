@@ -170,10 +170,11 @@ impl Session {
         let (pins, name) = (self.hub.pins.clone(), self.name_of(server).to_owned());
         let seen = definitions.clone();
         let checked = tokio::task::spawn_blocking(move || pins.check(&name, &seen)).await;
-        let Ok(Ok(standings)) = checked else {
+        let Ok(Ok(mut standings)) = checked else {
             let reason = "the definitions that were seen before cannot be read, so no tool is trusted";
             return Err(Stopped::by("no-pins", reason, "ask whoever runs the gateway"));
         };
+        self.asked_about(server, &definitions, &mut standings).await?;
         if let Some(mut catalog) = self.catalog(server) {
             let known = definitions.into_iter().map(|definition| definition.tool);
             catalog.tools = Some(known.zip(standings.iter().copied()).collect());

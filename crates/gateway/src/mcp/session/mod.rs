@@ -4,9 +4,11 @@ mod catalog;
 mod connect;
 mod dispatch;
 mod govern;
+mod held;
 mod lists;
 mod operator;
 mod stopped;
+mod unanswered;
 mod upward;
 mod veil;
 mod wishes;
@@ -27,7 +29,8 @@ use super::outlet::Ways;
 use super::upstream::{Connection, Hello, Link, Read, UpstreamError};
 use catalog::Catalog;
 pub(crate) use stopped::Stopped;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
 
 /// The most requests of one client that are under way at once.
 const MOST_UNDER_WAY: usize = 128;
@@ -54,6 +57,8 @@ pub(crate) struct Session {
     tasks: Mutex<HashMap<String, (usize, Name)>>,
     /// The label that the client was last told of.
     told: Mutex<Class>,
+    /// Whether the client has left for good.
+    left: watch::Sender<bool>,
     used: Mutex<Instant>,
     me: Weak<Self>,
 }
@@ -90,6 +95,7 @@ impl Session {
             questions: Arc::new(Semaphore::new(upward::MOST_QUESTIONS)),
             tasks: Mutex::default(),
             told: Mutex::new(opened.context.label().class()),
+            left: watch::Sender::new(false),
             used: Mutex::new(Instant::now()),
             me: me.clone(),
         });
@@ -107,9 +113,30 @@ impl Session {
         self.hub.options.message_bytes
     }
 
+    /// How long a call goes on for a client that went away and may come back.
+    pub(super) fn abandon_after(&self) -> Duration {
+        self.hub.options.abandon_after
+    }
+
     /// The session was used just now.
     pub(super) fn touch(&self) {
         *locked(&self.used) = Instant::now();
+    }
+
+    /// The client has left for good: what servers still work on for it is given up.
+    pub(super) fn abandon(&self) {
+        self.left.send_replace(true);
+    }
+
+    /// Lets the servers go that were started for this session, once everything was written to them.
+    pub(super) async fn part(&self) {
+        let mut partings = JoinSet::new();
+        for entry in &self.links {
+            if let Some(connection) = entry.link.current().await {
+                partings.spawn(async move { connection.part().await });
+            }
+        }
+        while partings.join_next().await.is_some() {}
     }
 
     /// Whether nobody used the session for a while.

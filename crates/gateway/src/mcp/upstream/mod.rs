@@ -82,6 +82,8 @@ pub(crate) enum UpstreamError {
     Version,
     #[error("the request was taken back")]
     TakenBack,
+    #[error("the client went away")]
+    Left,
     #[error("too many calls to the server are under way")]
     Busy,
 }
