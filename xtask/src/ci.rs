@@ -3,7 +3,7 @@
 use xtask::{model, services};
 
 use crate::steps::{cargo, root, say};
-use crate::{console, deploy, mcp_clients, mcp_conformance, openapi_document, sdk};
+use crate::{console, deploy, mcp_clients, mcp_conformance, openapi_document, sandbox, sdk};
 
 /// Every test of the workspace, the style checks of [`crate::tidy`] among them, with the real servers that some need.
 pub(crate) fn test() -> Result<(), String> {
@@ -13,6 +13,7 @@ pub(crate) fn test() -> Result<(), String> {
     console::install()?;
     model::install(say)?;
     sdk::install()?;
+    sandbox::install()?;
     let servers = services::start_all(&root(), say)?;
     cargo(&["test", "--workspace", "--no-fail-fast"], &servers.environment())?;
     drop(servers);

@@ -10,6 +10,7 @@ mod mcp_clients;
 mod mcp_conformance;
 mod openapi_document;
 mod packages;
+mod sandbox;
 mod sdk;
 mod steps;
 mod tidy;

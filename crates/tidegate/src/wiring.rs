@@ -11,7 +11,7 @@ use tidegate_authority::OpenFga;
 use tidegate_core::{Ident, Moment};
 use tidegate_engine::{Caller, CommonRecord, Engine, OriginKey, Origins, Parts, Provenance, last_policy};
 use tidegate_gateway::egress::Proxy;
-use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Upstream};
+use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Shell, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::webhook::Webhook;
 use tidegate_gateway::{App, Connectors, Server, router};
@@ -22,6 +22,8 @@ use tokio::net::TcpListener;
 
 use crate::authority;
 use crate::config::{self, Config};
+#[cfg(target_os = "linux")]
+use crate::confine::SandboxShell;
 use crate::connect;
 use crate::context;
 use crate::egress;
@@ -76,8 +78,8 @@ impl Gateway {
             Some(options) => app.with_console(options),
             None => app.without_console(),
         };
-        if !config.servers.is_empty() || !connectors.is_empty() {
-            app = app.with_mcp(mcp(config, &engine, &connectors));
+        if !config.servers.is_empty() || !connectors.is_empty() || config.sandbox.enabled {
+            app = app.with_mcp(mcp(config, &engine, &connectors)?);
         }
         app = app.with_connectors(connectors);
         let server = Server::bind(config.listen).await.map_err(Failure::environment)?;
@@ -157,23 +159,12 @@ pub(crate) struct LocalGateway {
 }
 
 impl LocalGateway {
-    /// Opens the state beside whatever other gateways use it. Sessions are shared with them; the record is this
-    /// process's own, since one process writes to a record at a time.
+    /// Opens the state beside whatever other gateways use it.
     pub(crate) async fn open(config: &Config) -> Result<Self, Failure> {
         let webhook = gates::webhook(&config.gates)?;
-        let store = open_store(config).await?;
-        let log = DecisionLog::open(&config.telemetry.decision_log)
-            .map_err(|error| Failure::environment(format_args!("cannot open the decision log: {error}")))?;
-        let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
-        let (provenance, previous) = open_free_record(config)?;
-        claim_record(&*store, &provenance).await?;
-        let connectors = connect::open(config).await?;
-        let engine = engine(config, &connectors, store, provenance, telemetry)?;
-        let engine = Arc::new(with_authority(with_model(engine, config)?, config)?);
-        engine.started(previous).await.map_err(Failure::environment)?;
-        engine.end_left_gates().await.map_err(Failure::environment)?;
+        let (engine, _, connectors) = local_engine(config).await?;
         let connectors = connect::trusted(connectors, &engine, config).await?;
-        let mcp = mcp(config, &engine, &connectors);
+        let mcp = mcp(config, &engine, &connectors)?;
         Ok(Self { engine, mcp, webhook })
     }
 
@@ -197,8 +188,27 @@ impl LocalGateway {
     }
 }
 
+/// An engine beside whatever gateways use the same state. Sessions are shared with them; the record is this process's own,
+/// since one process writes to a record at a time.
+pub(crate) async fn local_engine(
+    config: &Config,
+) -> Result<(Arc<Engine>, Arc<dyn State>, Connectors), Failure> {
+    let store = open_store(config).await?;
+    let log = DecisionLog::open(&config.telemetry.decision_log)
+        .map_err(|error| Failure::environment(format_args!("cannot open the decision log: {error}")))?;
+    let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
+    let (provenance, previous) = open_free_record(config)?;
+    claim_record(&*store, &provenance).await?;
+    let connectors = connect::open(config).await?;
+    let engine = engine(config, &connectors, Arc::clone(&store), provenance, telemetry)?;
+    let engine = Arc::new(with_authority(with_model(engine, config)?, config)?);
+    engine.started(previous).await.map_err(Failure::environment)?;
+    engine.end_left_gates().await.map_err(Failure::environment)?;
+    Ok((engine, store, connectors))
+}
+
 /// The gateway to the configured MCP servers.
-fn mcp(config: &Config, engine: &Arc<Engine>, connectors: &Arc<Connectors>) -> Arc<Mcp> {
+fn mcp(config: &Config, engine: &Arc<Engine>, connectors: &Arc<Connectors>) -> Result<Arc<Mcp>, Failure> {
     let upstream = |server: &config::Server| Upstream {
         name: server.name.clone(),
         bare_names: server.bare_names,
@@ -221,7 +231,25 @@ fn mcp(config: &Config, engine: &Arc<Engine>, connectors: &Arc<Connectors>) -> A
     if options.hosts == Hosts::Named(Vec::new()) && !config.listen.ip().is_loopback() {
         options.hosts = Hosts::Any;
     }
-    Mcp::beside(Arc::clone(connectors), Arc::clone(engine), servers, pins, options)
+    let mcp = Mcp::beside(Arc::clone(connectors), Arc::clone(engine), servers, pins, options);
+    if config.sandbox.enabled {
+        mcp.offer_shell(shell(config, engine)?);
+    }
+    Ok(mcp)
+}
+
+/// The shell for agents.
+#[cfg(target_os = "linux")]
+fn shell(config: &Config, engine: &Arc<Engine>) -> Result<Arc<dyn Shell>, Failure> {
+    let proxy = egress::proxy(config, engine, vec![config.listen])?;
+    Ok(Arc::new(SandboxShell::open(config, engine, proxy)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn shell(_: &Config, _: &Arc<Engine>) -> Result<Arc<dyn Shell>, Failure> {
+    Err(Failure::environment(
+        "sandbox.enabled: commands are isolated on Linux alone",
+    ))
 }
 
 /// Destroys evidence that has outlived its retention, at once and then every so often. What could not be destroyed or

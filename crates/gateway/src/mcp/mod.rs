@@ -17,12 +17,13 @@ mod pins;
 mod present;
 mod routing;
 mod session;
+mod shell;
 mod strict;
 mod upstream;
 mod wanted;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tidegate_core::Ident;
@@ -32,6 +33,7 @@ pub(crate) use downstream::http;
 pub(crate) use object::{Object, raw};
 pub(crate) use pins::digest;
 pub use pins::{Definition, Pin, Pins, Standing};
+pub use shell::{NotRun, RUN_COMMAND, Ran, Shell, Wanted};
 pub use upstream::{Reach, Upstream};
 
 use crate::connect::Connectors;
@@ -98,6 +100,7 @@ pub struct Mcp {
     connectors: Arc<Connectors>,
     pins: Pins,
     options: Options,
+    shell: OnceLock<Arc<dyn Shell>>,
     open: Mutex<HashMap<Ident, Arc<Session>>>,
 }
 
@@ -140,8 +143,14 @@ impl Mcp {
             connectors,
             pins,
             options,
+            shell: OnceLock::new(),
             open: Mutex::new(HashMap::new()),
         })
+    }
+
+    /// Offers a shell to agents, from now on. It is offered once.
+    pub fn offer_shell(&self, shell: Arc<dyn Shell>) {
+        let _ = self.shell.set(shell);
     }
 
     /// Speaks with a client on this process's standard streams until it leaves. One process is one session, a new one

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod egress;
 pub(crate) mod evidence;
 pub(crate) mod explain;
@@ -13,6 +14,7 @@ pub(crate) mod ledger;
 pub(crate) mod mcp;
 pub(crate) mod pdf_text;
 pub(crate) mod pins;
+pub(crate) mod run;
 pub(crate) mod scan;
 pub(crate) mod serve;
 pub(crate) mod session;

@@ -20,6 +20,7 @@ mod openfga;
 mod problem;
 mod retention;
 mod runs;
+mod sandbox;
 mod servers;
 mod sources;
 mod store;
@@ -48,6 +49,7 @@ pub(crate) use gates::Gates;
 pub(crate) use model::{Model, Source};
 pub(crate) use openfga::{Login, OpenFga};
 pub(crate) use problem::{Problem, Severity};
+pub(crate) use sandbox::{Sandbox, is_own as is_own_variable};
 pub(crate) use servers::{Reach, Server};
 pub(crate) use store::{Kind as StoreKind, Store};
 pub(crate) use telemetry::Telemetry;
@@ -105,6 +107,8 @@ pub(crate) struct Config {
     pub(crate) console: Option<tidegate_gateway::ConsoleOptions>,
     /// Where what runs in a session may connect to.
     pub(crate) egress: Egress,
+    /// What commands in a sandbox see.
+    pub(crate) sandbox: Sandbox,
 }
 
 /// What flags and variables say; each wins over the file.
@@ -158,6 +162,8 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
     let data_dir = data_dir.or_else(|| places.default_data_dir(report));
     let private_data_dir = places.read(&mut root, "private_data_dir", overrides.private_data_dir.clone());
     let mut workspaces = read_workspaces(&mut root, directory);
+    let sandbox = sandbox::read(&mut root, directory);
+    workspaces.extend(sandbox.workspace.clone());
     let store = store::read(&mut root, directory);
     let tools = tools::read(&mut root);
     let detect = detect::read(&mut root, tools.as_ref(), directory);
@@ -177,7 +183,7 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
     let console = console::read(&mut root, text);
     let egress = egress::read(&mut root, directory);
     places.refuse_inside(&workspaces, report);
-    let tools = tools?;
+    let tools = sandbox::with_shell(tools?, &sandbox)?;
     Some(Config {
         listen,
         data_dir: data_dir?,
@@ -198,6 +204,7 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
         catalog,
         console,
         egress,
+        sandbox,
     })
 }
 

@@ -25,9 +25,13 @@ impl Gateway {
     /// Starts one that is given these variables.
     pub(crate) fn start_with(place: &Place, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+        command.args(args).envs(variables.iter().copied());
+        Self::spawn(command)
+    }
+
+    /// The same with a command that was prepared.
+    pub(crate) fn spawn(mut command: Command) -> Self {
         let mut process = command
-            .args(args)
-            .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

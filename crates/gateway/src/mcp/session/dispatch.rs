@@ -63,6 +63,7 @@ impl Session {
         request: Envelope,
     ) -> Result<Envelope, Stopped> {
         let request = self.hear_operator(request).await?;
+        let request = self.hear_resumed(key, request);
         let params = request.params();
         if era == Era::Stateless {
             if era::GONE.contains(&request.method()) {
@@ -88,6 +89,9 @@ impl Session {
             }
             "tools/call" if self.is_connectors(&params.text("name").unwrap_or_default()) => {
                 answer(self.call_connector(outlet, &params).await?)
+            }
+            "tools/call" if self.is_shell(&params.text("name").unwrap_or_default()) => {
+                self.run_command(key, outlet, &request).await
             }
             "tools/call" => self.call_tool(key, outlet, request).await,
             "resources/read" if params.text("uri").as_deref() == Some(own::SESSION_URI) => {
@@ -309,6 +313,9 @@ fn begun(request: &Envelope, era: Era, outlet: Outlet) -> Active {
         subject: None,
         logs,
         taken_back: Arc::default(),
+        era,
+        resumed: None,
+        rounds: 0,
     }
 }
 

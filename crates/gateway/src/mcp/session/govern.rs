@@ -8,6 +8,7 @@ use tidegate_core::{Decision, Name, Permit};
 use tidegate_engine::{AccessError, Bringing, Form, Payload};
 
 use super::stopped::Stopped;
+use super::unanswered::Sent;
 use super::{Session, locked, veil};
 use crate::mcp::era::Era;
 use crate::mcp::message::{Envelope, code};
@@ -120,9 +121,17 @@ impl Session {
         let Errand { key, subject, .. } = errand;
         self.ways.calls(*key, subject);
         let (permit, unveiling) = self.leave_when_approved(errand, content).await?;
+        let again = self.for_another_round(errand, &request).await;
         let request = self.unveiled(&permit, &unveiling, request).await?;
-        let answer = self.send(errand, permit.clear(request)).await?;
-        self.let_in(errand, answer).await
+        let answer = match self.send(errand, permit.clear(request)).await? {
+            Sent::Answer(answer) => answer,
+            // The question in it was let in already.
+            Sent::Asks(question) => return Ok(question),
+        };
+        match self.asked_back(errand, again, &answer).await? {
+            Some((content, request)) => Box::pin(self.exchange(errand, content, request)).await,
+            None => self.let_in(errand, answer).await,
+        }
     }
 
     /// The permit to send this, if the rules give one at once.

@@ -15,7 +15,7 @@ use crate::mcp::names::Surface;
 use crate::mcp::object::{Object, raw};
 use crate::mcp::pins::{self, Definition, Standing};
 use crate::mcp::upstream::UpstreamError;
-use crate::mcp::{ClosedTools, names, own, present, strict};
+use crate::mcp::{ClosedTools, RUN_COMMAND, names, own, present, strict};
 
 /// The most pages and items of one server's list.
 const MOST_PAGES: usize = 200;
@@ -77,6 +77,14 @@ impl Session {
             }
         }
         shown.extend(self.connector_tools(&manifest));
+        if let Some(tool) = self.shell_tool() {
+            shown.retain(|other| other.text("name") != tool.text("name"));
+            let entry = manifest
+                .tools
+                .iter()
+                .find(|entry| entry.name.as_str() == RUN_COMMAND);
+            shown.extend(entry.map(|entry| present::tool(tool, &entry.name, Some(entry))));
+        }
         shown.extend(own::tools());
         Ok(self.page(request, TOOLS, &shown))
     }

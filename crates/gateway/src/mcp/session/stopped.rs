@@ -11,6 +11,7 @@ use tidegate_store::Gate;
 
 use crate::mcp::message::{Envelope, code};
 use crate::mcp::object::raw;
+use crate::mcp::shell::NotRun;
 use crate::mcp::strict::Unreadable;
 use crate::mcp::upstream::UpstreamError;
 
@@ -83,6 +84,14 @@ impl Stopped {
 
     /// A server that gave no answer.
     pub(super) fn at_server(server: &str, why: &UpstreamError) -> Self {
+        if *why == UpstreamError::Unasked {
+            let remedy = "make the call again without a requestState";
+            return Self::by(
+                "input-required",
+                "no call waits for this input, or not for so long",
+                remedy,
+            );
+        }
         if matches!(why, UpstreamError::TakenBack | UpstreamError::Left) {
             return Self::taken_back();
         }
@@ -106,6 +115,18 @@ impl Stopped {
             retryable: failure.retryable(),
             code: code::UPSTREAM,
             gate: None,
+        }
+    }
+
+    /// A command that was not run.
+    pub(super) fn not_run(why: &NotRun) -> Self {
+        Self {
+            retryable: why.retryable,
+            ..Self::by(
+                "not-run",
+                why.reason.clone(),
+                "whoever runs the gateway can see with `tidegate doctor` what is missing",
+            )
         }
     }
 
