@@ -29,7 +29,7 @@ use tidegate_core::Ident;
 use tidegate_engine::{Caller, Engine, OpenRequest, OpenSessionError};
 
 pub(crate) use downstream::http;
-pub use pins::{Definition, Pin, Pins, Standing};
+pub use pins::{Checked, Definition, Kind, Pin, Pins, Standing};
 pub use upstream::{Reach, Upstream};
 
 use session::Session;

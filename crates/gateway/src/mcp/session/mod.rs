@@ -4,6 +4,7 @@ mod catalog;
 mod dispatch;
 mod govern;
 mod lists;
+mod offers;
 mod operator;
 mod rounds;
 mod stopped;
