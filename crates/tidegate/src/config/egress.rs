@@ -206,7 +206,7 @@ mod tests {
             data_dir: Some("/state".into()),
             ..Overrides::default()
         };
-        let checked = check(text, Path::new("/work"), &overrides);
+        let checked = check(text, Path::new("/here"), &overrides);
         let problems = checked.problems.iter().map(|problem| problem.line("f")).collect();
         checked.config.map(|config| config.egress).ok_or(problems)
     }

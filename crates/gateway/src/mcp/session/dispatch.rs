@@ -88,6 +88,12 @@ impl Session {
                 let content = content_of(&params)?;
                 answer(own::call(self, &params.text("name").unwrap_or_default(), content).await)
             }
+            "tools/call" if self.is_connectors(&params.text("name").unwrap_or_default()) => {
+                answer(self.call_connector(outlet, &params).await?)
+            }
+            "tools/call" if self.is_shell(&params.text("name").unwrap_or_default()) => {
+                self.run_command(key, outlet, &request).await
+            }
             "tools/call" => self.call_tool(key, outlet, request).await,
             "resources/read" if params.text("uri").as_deref() == Some(own::SESSION_URI) => {
                 answer(own::session_resource(self).await?)

@@ -1,12 +1,15 @@
 //! One client's session: who it is, its conversations with the servers, and its requests under way.
 
 mod catalog;
+mod connect;
 mod dispatch;
 mod govern;
+mod held;
 mod lists;
 mod offers;
 mod operator;
 mod rounds;
+mod shell;
 mod stopped;
 mod talks;
 mod unanswered;

@@ -73,6 +73,9 @@ impl Session {
                 None => Standing::Trusted,
             });
         }
+        if kind == Kind::Tool {
+            self.asked_about(server, &definitions, &mut standings).await?;
+        }
         Ok(standings)
     }
 

@@ -97,7 +97,7 @@ impl Session {
     }
 
     /// Waits until the client took back a request that no server has yet.
-    async fn is_taken_back(&self, key: u64) {
+    pub(super) async fn is_taken_back(&self, key: u64) {
         match self.ways.active(key) {
             Some(active) => upward::until_true(&active.taken_back).await,
             None => std::future::pending().await,
