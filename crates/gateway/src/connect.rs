@@ -14,7 +14,7 @@ use tidegate_engine::{
 };
 use tidegate_store::{Gate, Session};
 
-use crate::mcp::{Definition, Object, Pins, Standing, digest};
+use crate::mcp::{Definition, Kind, Object, Pins, Standing, digest};
 
 /// The tools of the connectors.
 #[derive(Default)]
@@ -121,12 +121,18 @@ impl Connectors {
                 .await
                 .unwrap_or(true);
             let definition = Definition {
-                tool: offer.tool.clone(),
-                digest: object.as_ref().and_then(digest).unwrap_or_default(),
+                kind: Kind::Tool,
+                name: offer.tool.clone(),
+                digest: object
+                    .and_then(|object| digest(Kind::Tool, &object))
+                    .unwrap_or_default(),
                 gives_orders,
             };
-            let standing = pins.check(connector.name(), std::slice::from_ref(&definition))?;
-            if standing.first() != Some(&Standing::Trusted) {
+            let checked = pins.check(connector.name(), std::slice::from_ref(&definition))?;
+            if !checked
+                .first()
+                .is_some_and(|checked| checked.standing == Standing::Trusted)
+            {
                 held.push(name.clone());
             }
         }
