@@ -42,21 +42,17 @@ impl Stand {
         Self::on(directory, Arc::new(store)).await
     }
 
-    /// The same where people are asked.
+    /// The same, where people can be asked.
     ///
     /// # Errors
     /// When the store cannot be made.
     pub async fn with_gates(directory: &Path) -> Outcome<Self> {
         let store = SqliteStore::open(directory.join("tidegate.db"), SqliteOptions::default())?;
         let store = Arc::new(store);
-        let (gates, key) = (
-            Arc::clone(&store),
-            OriginKey::in_file(&directory.join("origin.key"))?,
-        );
-        Self::made(directory, store, |engine| {
-            Ok(engine.with_gates(gates, &key, GateRules::STANDARD)?)
-        })
-        .await
+        let key = OriginKey::in_file(&directory.join("origin.key"))?;
+        let gates = Arc::clone(&store);
+        let furnish = |engine: Engine| Ok(engine.with_gates(gates, &key, GateRules::STANDARD)?);
+        Self::furnished(directory, store, furnish).await
     }
 }
 
@@ -66,13 +62,13 @@ impl<S: SessionStore + TokenStore + 'static> Stand<S> {
     /// # Errors
     /// When the record cannot be made, or the store does not answer.
     pub async fn on(directory: &Path, store: Arc<S>) -> Outcome<Self> {
-        Self::made(directory, store, Ok).await
+        Self::furnished(directory, store, Ok).await
     }
 
-    async fn made(
+    async fn furnished(
         directory: &Path,
         store: Arc<S>,
-        finish: impl FnOnce(Engine) -> Outcome<Engine>,
+        furnish: impl FnOnce(Engine) -> Outcome<Engine>,
     ) -> Outcome<Self> {
         let metrics = Arc::new(Metrics::new());
         let log = DecisionLog::open(&LogTarget::File(directory.join("decisions.jsonl")))?;
@@ -87,7 +83,7 @@ impl<S: SessionStore + TokenStore + 'static> Stand<S> {
             exits: Exits::NONE,
             observer,
         });
-        let engine = Arc::new(finish(engine)?);
+        let engine = Arc::new(furnish(engine)?);
         let token = new_token(
             Role::Agent,
             Ident::parse("alice")?,

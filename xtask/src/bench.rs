@@ -9,6 +9,7 @@ const BENCHMARKS: &[&str] = &[
     "decisions",
     "detect",
     "egress",
+    "gates",
     "ledger",
     "mcp",
     SDK,

@@ -80,6 +80,11 @@ fn of_call(event: &Event) -> Option<Story> {
             "Leak stopped",
             html! { (class_chip(event.data_class)) " data was on its way to " code { (event.destination) } ". The rule " code { (event.blocking_rule) } " stopped it." },
         ),
+        Event::CallUnanswered(event) => story(
+            "wait",
+            "No answer",
+            html! { "A call of " code { (event.tool) } " brought nothing in: " code { (event.cause) } ". It may have had its effect." },
+        ),
         Event::ExitUsed(event) => story(
             "calm",
             "Exit used",
@@ -229,6 +234,11 @@ fn of_gateway(event: &Event) -> Story {
             "wait",
             "Policy changed",
             html! { "Version " code { (event.policy_version) } " by " (event.by) "." },
+        ),
+        Event::DefinitionHeld(event) => story(
+            "wait",
+            "Definition held",
+            html! { "What the server " code { (event.server) } " says of the " (event.kind) " " code { (event.offered) } " waits for a person: " code { (event.cause) } "." },
         ),
         Event::ConnectionRefused(event) => story(
             "bad",
