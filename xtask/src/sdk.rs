@@ -20,7 +20,11 @@ pub(crate) fn install() -> Result<(), String> {
     Place::below_target(PLACE, "the tests of the SDKs", wanted).fill(|place| {
         pip(place, &["--requirement", text(&root().join(PINS))?])?;
         copy(&root().join("sdk/typescript"), &place.join("typescript"))?;
-        run(&place.join("typescript"), "npm", &["ci", "--no-audit", "--no-fund"])
+        run(
+            &place.join("typescript"),
+            "npm",
+            &["ci", "--no-audit", "--no-fund"],
+        )
     })
 }
 
@@ -88,13 +92,15 @@ pub(crate) fn write_types() -> Result<(), String> {
 
 fn install_python(place: &Path, env: &[(&str, &str)]) -> Result<(), String> {
     let package = root().join("sdk/python");
-    let pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"];
-    check(
-        python(place)
-            .args(pip)
-            .arg(package)
-            .envs(env.iter().copied()),
-    )
+    let pip = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--force-reinstall",
+    ];
+    check(python(place).args(pip).arg(package).envs(env.iter().copied()))
 }
 
 fn python(place: &Path) -> Command {

@@ -60,9 +60,7 @@ pub(crate) async fn enter(
                    an auditor or an admin.";
         return door(&headers, Some(why));
     }
-    if let Some((key, _)) =
-        cookie(&headers, name(&headers)).and_then(|old| app.console.sign_ins.find(old))
-    {
+    if let Some((key, _)) = cookie(&headers, name(&headers)).and_then(|old| app.console.sign_ins.find(old)) {
         app.console.sign_ins.end(&key);
     }
     let begun = app
