@@ -32,7 +32,7 @@ pub enum AuditError {
 }
 
 impl Engine {
-    /// The next records that pass a filter.
+    /// The next records that pass a filter: of this gateway, or of all that share an index.
     ///
     /// # Errors
     /// When the caller may not, or the ledger cannot be read.
@@ -44,6 +44,9 @@ impl Engine {
         limit: usize,
     ) -> Result<Page, AuditError> {
         self.admit_auditor(caller).await?;
+        if let Some(common) = &self.common {
+            return common.page(self.provenance.reader(), &filter, after, limit).await;
+        }
         let reader = Arc::clone(self.provenance.reader());
         let page = tokio::task::spawn_blocking(move || reader.page(&filter, after, limit)).await;
         Ok(page.map_err(|_| AuditError::Interrupted)??)

@@ -160,12 +160,7 @@ impl Engine {
         let (Decision::Hold(_), Some(gate)) = (&first.decision, &first.gate) else {
             return Ok(first);
         };
-        let decided = match self.await_gate(&gate.id, until).await {
-            Ok(gate) => gate.standing(now()),
-            // Whoever cannot look any more gives the answer there is.
-            Err(_) => return Ok(first),
-        };
-        match decided {
+        match self.await_decision(gate, until).await {
             GateState::Approved | GateState::Denied => {
                 self.authorize_for(caller, id, tool, arguments, carrier).await
             }
@@ -175,7 +170,7 @@ impl Engine {
 
     /// The tool's name as logs and records may show it: a name that nobody declared is the client's own text, and is
     /// shown only when no rule knows it for a value.
-    fn nameable(&self, tool: &Name, known: Option<&Tool>) -> Result<Name, AccessError> {
+    pub(crate) fn nameable(&self, tool: &Name, known: Option<&Tool>) -> Result<Name, AccessError> {
         if known.is_some() || self.inspector.is_plain(tool.as_str()) {
             return Ok(tool.clone());
         }

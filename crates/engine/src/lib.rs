@@ -10,6 +10,7 @@ mod audit;
 mod authority;
 mod authorize;
 mod browse;
+mod catalogued;
 mod deliver;
 mod discovered;
 pub mod egress;
@@ -27,9 +28,11 @@ mod payload;
 mod plan;
 mod policy;
 mod provenance;
+mod publish;
 mod record;
 mod runs;
 mod sessions;
+mod unanswered;
 mod veil;
 mod watch;
 mod wrapper;
@@ -43,11 +46,13 @@ pub use audit::AuditError;
 pub use authority::{Authority, Subject, Tagged, Unanswered};
 pub use authorize::Authorized;
 pub use browse::{SessionPage, Tally, Tools, Trail};
+pub use catalogued::Catalogued;
 pub use deliver::Delivered;
 pub use engine::{Engine, Parts};
 pub use error::{AccessError, DeliverError, OpenSessionError, PlanError, ResetError};
 pub use gates::{
-    Carrier, GateError, GateFeed, GateNews, GatePage, GateRules, GateView, GateWanted, Revealed, Wish,
+    Carrier, GateError, GateFeed, GateNews, GatePage, GateRules, GateView, GateWanted, Revealed, ToolChange,
+    Wish,
 };
 pub use inspect::Interrupted;
 pub use lifecycle::last_policy;
@@ -57,10 +62,12 @@ pub use output::{Checked, OutputVerdict};
 pub use payload::Payload;
 pub use policy::{Policy, PolicyVersion};
 pub use provenance::{Provenance, RecordError};
+pub use publish::CommonRecord;
 pub use record::{DecisionRecord, Observer};
 pub use runs::{
     Answer, AnswerSchema, BadSchema, ChildError, ChildRequest, Field, Memory, Note, NoteError, Noted,
     Recalled, Returned, RunRules,
 };
 pub use sessions::{ContextView, OpenRequest};
+pub use unanswered::{HeldDefinition, NoAnswerCause};
 pub use veil::{Bringing, Form, Handle, Resolved, SelectError, Unveiling, VeilError};

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-const TOOLS: [&str; 14] = [
+const TOOLS: [&str; 15] = [
     "echo",
     "read_mail",
     "search",
@@ -31,6 +31,7 @@ const TOOLS: [&str; 14] = [
     "exotic",
     "log",
     "twice",
+    "given_up",
 ];
 
 fn main() {
@@ -38,6 +39,8 @@ fn main() {
     let mut server = Server {
         changed,
         questions: 0,
+        hanging: Vec::new(),
+        given_up: Vec::new(),
     };
     let mut line = String::new();
     // Not `lines`: it would keep standard input locked while a tool waits for an answer on it.
@@ -51,6 +54,9 @@ fn main() {
 struct Server {
     changed: Option<PathBuf>,
     questions: u64,
+    /// The calls that are never answered, and those of them that were taken back.
+    hanging: Vec<Value>,
+    given_up: Vec<Value>,
 }
 
 impl Server {
@@ -84,6 +90,7 @@ impl Server {
                 answer(&id, json!({"messages": [{"role": "user", "content": text}]}));
             }
             Some("ping" | "logging/setLevel") => answer(&id, json!({})),
+            Some("notifications/cancelled") => self.given_up.push(params["requestId"].clone()),
             Some(_) if id.is_null() => {}
             Some(_) => say(
                 &json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no such method"}}),
@@ -113,7 +120,11 @@ impl Server {
     fn call(&mut self, id: &Value, params: &Value) {
         match params["name"].as_str().unwrap() {
             "die" => std::process::exit(3),
-            "hang" => {}
+            "hang" => self.hanging.push(id.clone()),
+            "given_up" => {
+                let calls = json!({"hanging": self.hanging, "given_up": self.given_up});
+                text(id, &calls.to_string());
+            }
             "garbage" => println!("{{ this is not a message"),
             "flood" => flood(),
             "progress" => {

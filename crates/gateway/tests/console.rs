@@ -36,6 +36,8 @@ async fn every_answer_tells_the_browser_what_it_may_do() {
         "/console/sign-in",
         "/console/sessions",
         "/console/sessions/nobody",
+        "/console/queue",
+        "/console/gates/nobody",
         "/console/tools",
         "/console/plan",
         "/console/record",
@@ -263,6 +265,121 @@ async fn a_role_gets_what_it_may_have_and_no_more() {
             StatusCode::FORBIDDEN
         };
         assert_eq!(answer.status, expected, "{role}");
+    }
+}
+
+/// A call that waits for a person; gives its gate.
+async fn held(stand: &Stand, session: &str, agent: &stand::Holder, arguments: serde_json::Value) -> String {
+    let call = json!({"tool": "gmail_guest_draft", "arguments": arguments});
+    let answer = stand
+        .post(agent, &format!("/v1/session/{session}/authorize"), call)
+        .await;
+    assert_eq!(answer["decision"], "hold", "{answer}");
+    answer["gate_id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_gate_is_decided_once_by_whoever_may() {
+    let stand = Stand::start().await;
+    let alice = stand.alice().await;
+    let session = stand.open(&alice).await;
+    let gate = held(&stand, &session, &alice, json!({"to": "guest"})).await;
+    let path = format!("/console/gates/{gate}/decision");
+    let approve = |csrf: &str| {
+        [
+            ("csrf", csrf.to_owned()),
+            ("decision", "approve".to_owned()),
+            ("reason", "asked for".to_owned()),
+        ]
+    };
+    let mut auditor = Browser::of(&stand, &stand.holder(Role::Auditor, "otto", None).await).await;
+    let page = auditor.get(&format!("/console/gates/{gate}")).await;
+    assert!(page.status == StatusCode::OK && !page.body.contains("approve-reason"));
+    for (role, principal, expected) in [
+        (Role::Auditor, "otto", StatusCode::FORBIDDEN),
+        (Role::HumanOperator, "alice", StatusCode::FORBIDDEN),
+    ] {
+        let mut browser = Browser::of(&stand, &stand.holder(role, principal, None).await).await;
+        let csrf = browser.get("/console").await.csrf();
+        let form = approve(&csrf);
+        let form: Vec<_> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let answer = browser.post(&path, &form).await;
+        assert_eq!(answer.status, expected, "{role}");
+    }
+    let mut browser = operator(&stand).await;
+    let csrf = browser.get(&format!("/console/gates/{gate}")).await.csrf();
+    let here = stand.url("");
+    let forged = [("csrf", "0"), ("decision", "approve"), ("reason", "forged")];
+    assert_eq!(browser.post(&path, &forged).await.status, StatusCode::FORBIDDEN);
+    let foreign = [("origin", format!("{here}0"))];
+    let form = [
+        ("csrf", csrf.as_str()),
+        ("decision", "approve"),
+        ("reason", "asked for"),
+    ];
+    assert_eq!(
+        browser.post_from(&foreign, &path, &form).await.status,
+        StatusCode::FORBIDDEN
+    );
+    let silent = [("csrf", csrf.as_str()), ("decision", "approve"), ("reason", "  ")];
+    assert_eq!(
+        browser.post(&path, &silent).await.status,
+        StatusCode::UNPROCESSABLE_ENTITY
+    );
+    let odd = [("csrf", csrf.as_str()), ("decision", "maybe"), ("reason", "x")];
+    assert_eq!(browser.post(&path, &odd).await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(browser.post(&path, &form).await.status, StatusCode::SEE_OTHER);
+    assert_eq!(
+        browser.post(&path, &form).await.status,
+        StatusCode::CONFLICT,
+        "replayed"
+    );
+    let other = held(&stand, &session, &alice, json!({"to": "another"})).await;
+    assert_ne!(other, gate, "changed arguments are a new question");
+}
+
+#[tokio::test]
+async fn a_gate_shows_values_to_few_and_markup_to_nobody() {
+    let stand = Stand::start().await;
+    let alice = stand.alice().await;
+    let session = stand.open(&alice).await;
+    let arguments = json!({"to": "marina.duarte@example.org", "text": "</pre><script>alert(1)</script>", "<img src=x>": 1});
+    let gate = held(&stand, &session, &alice, arguments).await;
+    let (page, reveal) = (
+        format!("/console/gates/{gate}"),
+        format!("/console/gates/{gate}/reveal"),
+    );
+    for (role, may) in [
+        (Role::HumanOperator, false),
+        (Role::Auditor, false),
+        (Role::Admin, false),
+        (Role::PiiAuthorizedReviewer, true),
+    ] {
+        let mut browser = Browser::of(&stand, &stand.holder(role, "somebody", None).await).await;
+        let shown = browser.get(&page).await;
+        assert_eq!(shown.status, StatusCode::OK, "{role}");
+        assert!(!shown.body.contains("marina.duarte"), "{role}");
+        assert!(
+            !shown.body.contains("<script>alert") && !shown.body.contains("<img src"),
+            "{role}: {}",
+            shown.body
+        );
+        let csrf = shown.csrf();
+        let unsaid = browser.post(&reveal, &[("csrf", &csrf), ("reason", "")]).await;
+        assert!(
+            !unsaid.status.is_success() && !unsaid.body.contains("marina.duarte"),
+            "{role}"
+        );
+        let revealed = browser
+            .post(&reveal, &[("csrf", &csrf), ("reason", "to check")])
+            .await;
+        assert_eq!(revealed.status.is_success(), may, "{role}: {}", revealed.status);
+        assert_eq!(revealed.body.contains("marina.duarte"), may, "{role}");
+        assert!(!revealed.body.contains("<script>alert"), "{role}");
+        assert!(
+            !browser.get("/console/queue").await.body.contains("marina.duarte"),
+            "{role}"
+        );
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod bytes;
 mod checkpoint;
+mod common;
 pub mod disk;
 pub mod event;
 mod export;
@@ -22,6 +23,7 @@ mod verify;
 mod writer;
 
 pub use checkpoint::{Checkpoint, PublicKey, SignedCheckpoint};
+pub use common::{CommonIndex, Published};
 pub use event::{Event, EvidencePointer};
 pub use export::{CsvExport, write_json_lines};
 pub use key_file::KeyFileError;

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 use serde_json::value::RawValue;
-use tidegate_core::Class;
+use tidegate_core::{Class, Ident};
 
 use crate::bytes::Bytes;
 use crate::index::{self, Index, IndexError, Query, Way};
@@ -41,13 +41,21 @@ pub struct Filter {
 pub struct Cursor(u64);
 
 impl Cursor {
+    /// The page after what stands at this place.
+    #[must_use]
+    pub const fn at(place: u64) -> Self {
+        Self(place)
+    }
+
     /// Reads what [`fmt::Display`] wrote.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         text.parse().ok().map(Self)
     }
 
-    fn place(self) -> i64 {
+    /// The last place before the page.
+    #[must_use]
+    pub fn place(self) -> i64 {
         i64::try_from(self.0).unwrap_or(i64::MAX)
     }
 }
@@ -63,6 +71,8 @@ impl fmt::Display for Cursor {
 pub struct Page {
     /// In the order they were asked for.
     pub records: Vec<Record>,
+    /// Whose ledger each of them is in, where several gateways share an index; empty where there is one ledger only.
+    pub ledgers: Vec<Ident>,
     /// The next page, if there is one.
     pub next: Option<Cursor>,
 }
@@ -99,7 +109,7 @@ impl Record {
         record::time_text(self.at_ms)
     }
 
-    fn of(view: &RecordView<'_>) -> Option<Self> {
+    pub(crate) fn of(view: &RecordView<'_>) -> Option<Self> {
         let event = std::str::from_utf8(view.event).ok()?.to_owned();
         Some(Self {
             index: view.index,
@@ -220,7 +230,11 @@ impl Reader {
             records.push(read_one(&file, location)?);
             open = Some((location.segment, file));
         }
-        Ok(Page { records, next })
+        Ok(Page {
+            records,
+            ledgers: Vec::new(),
+            next,
+        })
     }
 
     /// Checks everything that is recorded, from the files alone; see [`crate::verify`].

@@ -44,6 +44,18 @@ fn events(ledger: &Ledger, pointer: EvidencePointer) -> Vec<Event> {
                 rule: name("no-credential"),
             }
             .into(),
+            CallUnanswered {
+                tool: name("read_mail"),
+                cause: name("client-left"),
+            }
+            .into(),
+            DefinitionHeld {
+                server: name("files"),
+                kind: name("tool"),
+                offered: name("read_file"),
+                cause: name("changed"),
+            }
+            .into(),
             GateOpened {
                 gate_id: name("g1"),
                 kind: name("human-approval"),

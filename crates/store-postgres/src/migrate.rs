@@ -11,6 +11,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema.sql"),
     include_str!("annex/annex.sql"),
     include_str!("vault/vault.sql"),
+    include_str!("records/records.sql"),
+    include_str!("gates/gates.sql"),
 ];
 
 pub(crate) async fn run(server: &Server) -> Result<(), StoreError> {

@@ -1,6 +1,8 @@
 //! Every statement there is. Each does one thing whole.
 
 use crate::annex::AnnexQuery;
+use crate::gates::GateStatement;
+use crate::records::RecordQuery;
 use crate::vault::VaultQuery;
 
 /// A statement that is prepared on every connection.
@@ -19,12 +21,14 @@ pub(crate) enum Query {
     Claim,
     Probe,
     Annex(AnnexQuery),
+    Gate(GateStatement),
     Vault(VaultQuery),
+    Record(RecordQuery),
 }
 
 impl Query {
     /// What only reads, and what writes: each goes over connections of its own.
-    pub(crate) const READS: [Self; 11] = [
+    pub(crate) const READS: [Self; 13] = [
         Self::Read,
         Self::Page,
         Self::Resets,
@@ -36,8 +40,10 @@ impl Query {
         Self::Annex(AnnexQuery::Children),
         Self::Annex(AnnexQuery::Recall),
         Self::Annex(AnnexQuery::OriginMemory),
+        Self::Record(RecordQuery::Last),
+        Self::Record(RecordQuery::Records),
     ];
-    pub(crate) const WRITES: [Self; 13] = [
+    pub(crate) const WRITES: [Self; 14] = [
         Self::Insert,
         Self::Replace,
         Self::Reset,
@@ -51,6 +57,7 @@ impl Query {
         Self::Annex(AnnexQuery::TakeAnswer),
         Self::Annex(AnnexQuery::BeginOrigins),
         Self::Annex(AnnexQuery::KeepOrigins),
+        Self::Record(RecordQuery::Publish),
     ];
 
     /// Those of the vault, which has connections of its own.
@@ -119,7 +126,9 @@ impl Query {
             }
             Self::Probe => "UPDATE store SET probes = probes + 1",
             Self::Annex(query) => query.sql(),
+            Self::Gate(query) => query.sql(),
             Self::Vault(query) => query.sql(),
+            Self::Record(query) => query.sql(),
         }
     }
 }

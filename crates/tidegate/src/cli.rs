@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    check, completions, demo, egress, evidence, explain, fga, init, ledger, mcp, pins, scan, serve, session,
-    token, wrap,
+    check, completions, demo, doctor, egress, evidence, explain, fga, gates, init, ledger, mcp, pdf_text,
+    pins, run, scan, serve, session, token, wrap,
 };
 use crate::failure::Failure;
 
@@ -16,6 +16,7 @@ Examples:
   tidegate init && tidegate check tidegate.toml     write a configuration of your own and check it
   tidegate token create --role agent --principal alice --agent assistant
   tidegate session show sess_1234                   what a session has seen
+  tidegate run -- make test                         run a command whose network follows its session's label
   tidegate scan notes.txt                           what the detectors find in a file
   tidegate ledger verify                            whether the record is what was written
 
@@ -39,12 +40,15 @@ enum Command {
     Mcp(mcp::Mcp),
     Wrap(wrap::Wrap),
     Unwrap(wrap::Unwrap),
+    Run(run::Run),
+    Doctor(doctor::Doctor),
     Demo(demo::Demo),
     Init(init::Init),
     Check(check::Check),
     Token(token::Token),
     Pins(pins::Pins),
     Session(session::Session),
+    Gates(gates::Gates),
     Scan(scan::Scan),
     Explain(explain::Explain),
     Ledger(ledger::Ledger),
@@ -52,6 +56,14 @@ enum Command {
     Egress(egress::Egress),
     Fga(fga::Fga),
     Completions(completions::Completions),
+    #[command(hide = true)]
+    PdfText(pdf_text::PdfText),
+    #[cfg(target_os = "linux")]
+    #[command(name = crate::confine::ENTER, hide = true)]
+    SandboxEnter(crate::confine::Enter),
+    #[cfg(target_os = "linux")]
+    #[command(name = crate::confine::HAND_OUT, hide = true)]
+    SandboxHandOut(crate::confine::HandOut),
 }
 
 impl Cli {
@@ -63,11 +75,14 @@ impl Cli {
             Command::Wrap(command) => command.run(),
             Command::Unwrap(command) => command.run(),
             Command::Pins(command) => command.run(),
+            Command::Run(command) => command.run(),
+            Command::Doctor(command) => command.run(),
             Command::Demo(command) => command.run(),
             Command::Init(command) => command.run(),
             Command::Check(command) => command.run(),
             Command::Token(command) => command.run(),
             Command::Session(command) => command.run(),
+            Command::Gates(command) => command.run(),
             Command::Scan(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Ledger(command) => command.run(),
@@ -75,6 +90,11 @@ impl Cli {
             Command::Egress(command) => command.run(),
             Command::Fga(command) => command.run(),
             Command::Completions(command) => command.run(),
+            Command::PdfText(command) => command.run(),
+            #[cfg(target_os = "linux")]
+            Command::SandboxEnter(command) => command.run(),
+            #[cfg(target_os = "linux")]
+            Command::SandboxHandOut(command) => command.run(),
         }
     }
 }

@@ -15,6 +15,7 @@ enum Kind {
     No,
     Usage,
     Environment,
+    PassedOn(u8),
 }
 
 impl Failure {
@@ -33,12 +34,23 @@ impl Failure {
         Self::new(Kind::Environment, message)
     }
 
+    /// A program that was run for somebody ended so; it has said why itself.
+    pub(crate) fn passed_on(code: u8) -> Self {
+        Self::new(Kind::PassedOn(code), "")
+    }
+
+    /// Whether there is something to say.
+    pub(crate) const fn is_silent(&self) -> bool {
+        self.message.is_empty()
+    }
+
     /// The exit code.
     pub(crate) fn code(&self) -> ExitCode {
         ExitCode::from(match self.kind {
             Kind::No => 1,
             Kind::Usage => 2,
             Kind::Environment => 3,
+            Kind::PassedOn(code) => code,
         })
     }
 

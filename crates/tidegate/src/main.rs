@@ -4,9 +4,13 @@ mod authority;
 mod cli;
 mod commands;
 mod config;
+#[cfg(target_os = "linux")]
+mod confine;
+mod connect;
 mod context;
 mod egress;
 mod failure;
+mod gates;
 mod model;
 mod source;
 mod state;
@@ -22,7 +26,9 @@ fn main() -> ExitCode {
     match cli::Cli::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            terminal::note(format_args!("tidegate: {failure}"));
+            if !failure.is_silent() {
+                terminal::note(format_args!("tidegate: {failure}"));
+            }
             failure.code()
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tidegate_core::Ident;
 use tidegate_engine::Provenance;
-use tidegate_ledger::Ledger;
+use tidegate_ledger::{CommonIndex, Ledger};
 use tidegate_store::{
     GateStore, Hidden, MemoryStore, OriginStore, Remote, SessionStore, SqliteOptions, SqliteStore, TokenStore,
 };
@@ -30,6 +30,11 @@ pub(crate) trait State: SessionStore + TokenStore {
 
     /// Where gates are kept beside them. A server that keeps none has nobody to ask: there, what is held stays denied.
     fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>>;
+
+    /// Where gateways on the same state publish their records for auditors.
+    fn common_index(&self) -> Option<Arc<dyn CommonIndex>> {
+        None
+    }
 }
 
 impl State for SqliteStore {
@@ -48,7 +53,11 @@ impl State for PostgresStore {
     }
 
     fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>> {
-        None
+        Some(self)
+    }
+
+    fn common_index(&self) -> Option<Arc<dyn CommonIndex>> {
+        Some(self.rows())
     }
 }
 

@@ -9,11 +9,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use axum::Router;
 use tidegate_authority::OpenFga;
 use tidegate_core::{Ident, Moment};
-use tidegate_engine::{Caller, Engine, OriginKey, Origins, Parts, Provenance, last_policy};
+use tidegate_engine::{Caller, CommonRecord, Engine, OriginKey, Origins, Parts, Provenance, last_policy};
 use tidegate_gateway::egress::Proxy;
-use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Upstream};
+use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Shell, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
-use tidegate_gateway::{App, Server, router};
+use tidegate_gateway::webhook::Webhook;
+use tidegate_gateway::{App, Connectors, Server, router};
 use tidegate_ledger::vault::Retention;
 use tidegate_ledger::{Ledger, OpenError, Options, PublicDigest, Reader};
 use tidegate_store::Mirror;
@@ -21,9 +22,13 @@ use tokio::net::TcpListener;
 
 use crate::authority;
 use crate::config::{self, Config};
+#[cfg(target_os = "linux")]
+use crate::confine::SandboxShell;
+use crate::connect;
 use crate::context;
 use crate::egress;
 use crate::failure::Failure;
+use crate::gates;
 use crate::model;
 use crate::state::{State, claim_record, ledger_name, open_store};
 use crate::terminal::note;
@@ -35,9 +40,6 @@ const ORIGIN_KEY_FILE: &str = "origin.key";
 /// How often evidence is looked through for what has outlived its retention.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(3_600);
 
-/// How often gates are looked through for what has run out of time.
-const CLOSING_INTERVAL: Duration = Duration::from_secs(1);
-
 /// A gateway that has its address and its state, and is about to serve.
 pub(crate) struct Gateway {
     /// Where tokens are kept.
@@ -47,12 +49,14 @@ pub(crate) struct Gateway {
     routes: Router,
     drain: Duration,
     retention: Retention,
+    webhook: Option<Webhook>,
     exit: Option<(Proxy, TcpListener)>,
 }
 
 impl Gateway {
     /// Opens the state, takes the address, and records that the gateway starts.
     pub(crate) async fn open(config: &Config) -> Result<Self, Failure> {
+        let webhook = gates::webhook(&config.gates)?;
         let store = open_store(config).await?;
         let metrics = Arc::new(Metrics::new());
         let log = DecisionLog::open(&config.telemetry.decision_log)
@@ -60,8 +64,10 @@ impl Gateway {
         let telemetry = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
         let (provenance, previous) = open_record(config)?;
         claim_record(&*store, &provenance).await?;
-        let engine = engine(config, Arc::clone(&store), provenance, telemetry)?;
+        let connectors = connect::open(config).await?;
+        let engine = engine(config, &connectors, Arc::clone(&store), provenance, telemetry)?;
         let engine = Arc::new(with_authority(with_model(engine, config)?, config)?);
+        let connectors = connect::trusted(connectors, &engine, config).await?;
         let mut app = App::new(
             Arc::clone(&engine),
             Arc::clone(&store) as _,
@@ -72,9 +78,10 @@ impl Gateway {
             Some(options) => app.with_console(options),
             None => app.without_console(),
         };
-        if !config.servers.is_empty() {
-            app = app.with_mcp(mcp(config, &engine));
+        if !config.servers.is_empty() || !connectors.is_empty() || config.sandbox.enabled {
+            app = app.with_mcp(mcp(config, &engine, &connectors)?);
         }
+        app = app.with_connectors(connectors);
         let server = Server::bind(config.listen).await.map_err(Failure::environment)?;
         let exit = egress::open(config, &engine, server.address()).await?;
         if let Some((proxy, listener)) = &exit {
@@ -91,6 +98,7 @@ impl Gateway {
             routes: router(app),
             drain: config.limits.drain,
             retention: config.retention.clone(),
+            webhook,
             exit,
         })
     }
@@ -114,12 +122,14 @@ impl Gateway {
             routes,
             drain,
             retention,
+            webhook,
             exit,
             ..
         } = self;
         let expiring = tokio::spawn(keep_expiring(Arc::clone(&engine), retention));
-        let closing = tokio::spawn(keep_closing(Arc::clone(&engine)));
+        let closing = tokio::spawn(gates::keep(Arc::clone(&engine), webhook));
         let following = follow_changes(&engine);
+        let publishing = keep_publishing(&engine);
         let leaving = tokio::spawn(async move {
             if let Some((proxy, listener)) = exit {
                 proxy.serve_tcp(listener, std::future::pending()).await;
@@ -132,6 +142,7 @@ impl Gateway {
         expiring.abort();
         closing.abort();
         following.abort();
+        publishing.abort();
         served.map_err(Failure::environment)?;
         engine
             .stopped("asked to stop")
@@ -144,34 +155,31 @@ impl Gateway {
 pub(crate) struct LocalGateway {
     engine: Arc<Engine>,
     mcp: Arc<Mcp>,
+    webhook: Option<Webhook>,
 }
 
 impl LocalGateway {
-    /// Opens the state beside whatever other gateways use it. Sessions are shared with them; the record is this
-    /// process's own, since one process writes to a record at a time.
+    /// Opens the state beside whatever other gateways use it.
     pub(crate) async fn open(config: &Config) -> Result<Self, Failure> {
-        let store = open_store(config).await?;
-        let log = DecisionLog::open(&config.telemetry.decision_log)
-            .map_err(|error| Failure::environment(format_args!("cannot open the decision log: {error}")))?;
-        let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
-        let (provenance, previous) = open_free_record(config)?;
-        claim_record(&*store, &provenance).await?;
-        let engine = with_model(engine(config, store, provenance, telemetry)?, config)?;
-        let engine = Arc::new(with_authority(engine, config)?);
-        engine.started(previous).await.map_err(Failure::environment)?;
-        engine.end_left_gates().await.map_err(Failure::environment)?;
-        let mcp = mcp(config, &engine);
-        Ok(Self { engine, mcp })
+        let webhook = gates::webhook(&config.gates)?;
+        let (engine, _, connectors) = local_engine(config).await?;
+        let connectors = connect::trusted(connectors, &engine, config).await?;
+        let mcp = mcp(config, &engine, &connectors)?;
+        Ok(Self { engine, mcp, webhook })
     }
 
     /// Serves until the client leaves.
     pub(crate) async fn serve(self, caller: Caller, session: Option<Ident>) -> Result<(), Failure> {
-        let Self { engine, mcp } = self;
-        let closing = tokio::spawn(keep_closing(Arc::clone(&engine)));
+        let Self { engine, mcp, webhook } = self;
+        let closing = tokio::spawn(gates::keep(Arc::clone(&engine), webhook));
         let following = follow_changes(&engine);
+        let publishing = keep_publishing(&engine);
         let served = mcp.serve_stdio(caller, session).await;
         closing.abort();
+        // Whoever asked is gone, and nobody would hear the answer.
+        engine.end_left_gates().await.map_err(Failure::environment)?;
         following.abort();
+        publishing.abort();
         engine
             .stopped("the client left")
             .await
@@ -180,8 +188,27 @@ impl LocalGateway {
     }
 }
 
+/// An engine beside whatever gateways use the same state. Sessions are shared with them; the record is this process's own,
+/// since one process writes to a record at a time.
+pub(crate) async fn local_engine(
+    config: &Config,
+) -> Result<(Arc<Engine>, Arc<dyn State>, Connectors), Failure> {
+    let store = open_store(config).await?;
+    let log = DecisionLog::open(&config.telemetry.decision_log)
+        .map_err(|error| Failure::environment(format_args!("cannot open the decision log: {error}")))?;
+    let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
+    let (provenance, previous) = open_free_record(config)?;
+    claim_record(&*store, &provenance).await?;
+    let connectors = connect::open(config).await?;
+    let engine = engine(config, &connectors, Arc::clone(&store), provenance, telemetry)?;
+    let engine = Arc::new(with_authority(with_model(engine, config)?, config)?);
+    engine.started(previous).await.map_err(Failure::environment)?;
+    engine.end_left_gates().await.map_err(Failure::environment)?;
+    Ok((engine, store, connectors))
+}
+
 /// The gateway to the configured MCP servers.
-fn mcp(config: &Config, engine: &Arc<Engine>) -> Arc<Mcp> {
+fn mcp(config: &Config, engine: &Arc<Engine>, connectors: &Arc<Connectors>) -> Result<Arc<Mcp>, Failure> {
     let upstream = |server: &config::Server| Upstream {
         name: server.name.clone(),
         bare_names: server.bare_names,
@@ -204,7 +231,25 @@ fn mcp(config: &Config, engine: &Arc<Engine>) -> Arc<Mcp> {
     if options.hosts == Hosts::Named(Vec::new()) && !config.listen.ip().is_loopback() {
         options.hosts = Hosts::Any;
     }
-    Mcp::new(Arc::clone(engine), servers, pins, options)
+    let mcp = Mcp::beside(Arc::clone(connectors), Arc::clone(engine), servers, pins, options);
+    if config.sandbox.enabled {
+        mcp.offer_shell(shell(config, engine)?);
+    }
+    Ok(mcp)
+}
+
+/// The shell for agents.
+#[cfg(target_os = "linux")]
+fn shell(config: &Config, engine: &Arc<Engine>) -> Result<Arc<dyn Shell>, Failure> {
+    let proxy = egress::proxy(config, engine, vec![config.listen])?;
+    Ok(Arc::new(SandboxShell::open(config, engine, proxy)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn shell(_: &Config, _: &Arc<Engine>) -> Result<Arc<dyn Shell>, Failure> {
+    Err(Failure::environment(
+        "sandbox.enabled: commands are isolated on Linux alone",
+    ))
 }
 
 /// Destroys evidence that has outlived its retention, at once and then every so often. What could not be destroyed or
@@ -221,21 +266,16 @@ async fn keep_expiring(engine: Arc<Engine>, retention: Retention) {
     }
 }
 
-/// Writes down which gates have run out of time. They are denied from that moment on, whether or not it is written down.
-async fn keep_closing(engine: Arc<Engine>) {
-    let mut ticks = tokio::time::interval(CLOSING_INTERVAL);
-    loop {
-        ticks.tick().await;
-        if let Err(error) = engine.expire_gates().await {
-            note(format_args!("gates past their time could not be closed: {error}"));
-        }
-    }
-}
-
 /// Hears of what other gateways do to the sessions that are watched here.
 fn follow_changes(engine: &Arc<Engine>) -> tokio::task::JoinHandle<()> {
     let engine = Arc::clone(engine);
     tokio::spawn(async move { engine.follow_changes().await })
+}
+
+/// Shows auditors of other gateways what is recorded here.
+fn keep_publishing(engine: &Arc<Engine>) -> tokio::task::JoinHandle<()> {
+    let engine = Arc::clone(engine);
+    tokio::spawn(async move { engine.keep_publishing().await })
 }
 
 /// The engine on a record that no gateway is using, for a command that changes something on the record.
@@ -244,7 +284,7 @@ pub(crate) async fn lone_engine(config: &Config, store: Arc<dyn State>) -> Resul
     let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
     let (provenance, _) = open_record(config)?;
     claim_record(&*store, &provenance).await?;
-    engine(config, store, provenance, telemetry)
+    engine(config, &Connectors::default(), store, provenance, telemetry)
 }
 
 /// The wall clock.
@@ -323,6 +363,7 @@ fn with_authority(engine: Engine, config: &Config) -> Result<Engine, Failure> {
 
 fn engine(
     config: &Config,
+    connectors: &Connectors,
     store: Arc<dyn State>,
     provenance: Provenance,
     observer: Arc<Telemetry>,
@@ -330,7 +371,7 @@ fn engine(
     let mirror = config.private_data_dir.as_ref().map(Mirror::new).transpose();
     let mirror =
         mirror.map_err(|error| Failure::environment(format_args!("cannot use private_data_dir: {error}")))?;
-    let policy = config.policy.clone();
+    let policy = connect::policy(config, connectors).map_err(Failure::usage)?;
     let (detector, exits) = config.detect.build().map_err(Failure::usage)?;
     let key = match &config.store {
         // What several machines remember, they remember under one key.
@@ -339,7 +380,11 @@ fn engine(
             .map_err(|error| Failure::environment(format_args!("{ORIGIN_KEY_FILE}: {error}")))?,
     };
     let annex = Arc::clone(&store).annex();
-    let gates = Arc::clone(&store).gates();
+    let kept_gates = Arc::clone(&store).gates();
+    let common = match store.common_index() {
+        Some(index) => Some(CommonRecord::new(index, ledger_name(provenance.ledger())?)),
+        None => None,
+    };
     let engine = Engine::new(Parts {
         store,
         policy,
@@ -349,13 +394,15 @@ fn engine(
         exits,
         observer,
     });
-    let engine = engine.with_context(context::rules(config)?);
-    let engine = match gates {
-        Some(gates) => engine
-            .with_gates(gates, &key, config.gates.clone())
-            .map_err(Failure::environment)?,
-        None => engine,
-    };
+    let mut engine = engine.with_context(context::rules(config)?);
+    if let Some(common) = common {
+        engine = engine.with_common_record(common);
+    }
+    if let Some(gates) = kept_gates {
+        engine = engine
+            .with_gates(gates, &key, config.gates.rules.clone())
+            .map_err(Failure::environment)?;
+    }
     Ok(match annex {
         Some(annex) => engine
             .with_origins(Origins::new(annex.clone(), key, Origins::BOUNDS))

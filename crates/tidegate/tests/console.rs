@@ -106,3 +106,8 @@ fn every_page_is_for_everybody() {
     let hostile = format!("[tools.'{HOSTILE}']\nreturns = \"internal\"\n");
     check("pages.mjs", &format!("{TOOLS}{hostile}"));
 }
+
+#[test]
+fn held_calls_are_decided_by_people() {
+    check("gates.mjs", TOOLS);
+}

@@ -139,6 +139,19 @@ impl Held {
         *self.table = None;
     }
 
+    /// After a change of its own, the table is as new as the rows, unless somebody else changed them too.
+    fn take_note_of_change(&mut self, reading: &Reading) -> Result<(), VeilError> {
+        let generation = reading.vault.generation(&self.session)?;
+        if let Some(table) = self
+            .table
+            .as_mut()
+            .filter(|table| table.generation + 1 == generation)
+        {
+            table.generation = generation;
+        }
+        Ok(())
+    }
+
     /// INVARIANT (durable before visible): a stub and what it stands for are on disk before anyone is shown it.
     fn make_durable(&mut self, reading: &Reading) -> Result<(), VeilError> {
         let Some(table) = self.table.as_mut() else {
@@ -151,7 +164,7 @@ impl Held {
         match reading.vault.issue(&self.session, waiting, SystemTime::now()) {
             Ok(issued) => {
                 table.settle(issued);
-                Ok(())
+                self.take_note_of_change(reading)
             }
             Err(error) => {
                 self.forget();

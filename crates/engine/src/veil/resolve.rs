@@ -109,6 +109,7 @@ impl Engine {
                 values.keys().for_each(|token| table.mark_resolved(token));
                 Ok::<_, VeilError>(())
             })?;
+            held.take_note_of_change(&reading)?;
             Ok(restored(value, &values))
         });
         unveiling.await.map_err(|_| VeilError::Interrupted)?

@@ -24,6 +24,8 @@ pub(crate) struct EgressAnswer {
     password: String,
     /// All of it as one URL, for `http_proxy` and `https_proxy`.
     proxy_url: String,
+    /// The highest class that any destination may be given: above it, nothing is reached. Nothing where all are blocked.
+    highest_ceiling: Option<String>,
 }
 
 /// The proxy and the credential for a session, for whoever may make its calls.
@@ -59,5 +61,6 @@ pub(crate) async fn issue(
         proxy_url: format!("http://{spelled}:{password}@{address}"),
         username,
         password,
+        highest_ceiling: egress.highest_ceiling().map(|class| class.to_string()),
     }))
 }

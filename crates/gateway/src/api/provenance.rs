@@ -45,6 +45,9 @@ pub(crate) struct RecordsAnswer {
     /// In the order they were recorded; docs/ledger-schema.json describes each.
     #[schema(value_type = Vec<Object>)]
     records: Vec<Box<RawValue>>,
+    /// Where several gateways share a state: the name of the ledger that each record is in, which is its public key.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ledgers: Vec<String>,
     /// The cursor of the next page; null when this was the last.
     next_cursor: Option<String>,
 }
@@ -91,6 +94,7 @@ pub(crate) async fn records(
     let records = lines.collect::<Result<_, _>>().map_err(|_| Problem::internal())?;
     Ok(Answer(RecordsAnswer {
         records,
+        ledgers: page.ledgers.iter().map(ToString::to_string).collect(),
         next_cursor: page.next.map(|next| next.to_string()),
     }))
 }

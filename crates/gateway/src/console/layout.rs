@@ -2,7 +2,8 @@
 
 use axum::response::Html;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use tidegate_engine::access::may_audit;
+use tidegate_engine::access::{may_audit, reach};
+use tidegate_engine::{Act, Reach};
 
 use super::assets;
 use super::visitor::Visitor;
@@ -11,6 +12,7 @@ use super::visitor::Visitor;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Overview,
+    Queue,
     Sessions,
     Tools,
     Plan,
@@ -18,8 +20,9 @@ pub(super) enum Part {
 }
 
 impl Part {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::Overview,
+        Self::Queue,
         Self::Sessions,
         Self::Tools,
         Self::Plan,
@@ -29,6 +32,7 @@ impl Part {
     const fn name(self) -> &'static str {
         match self {
             Self::Overview => "Overview",
+            Self::Queue => "Queue",
             Self::Sessions => "Sessions",
             Self::Tools => "Tools",
             Self::Plan => "Plan check",
@@ -39,6 +43,7 @@ impl Part {
     const fn address(self) -> &'static str {
         match self {
             Self::Overview => "/console",
+            Self::Queue => "/console/queue",
             Self::Sessions => "/console/sessions",
             Self::Tools => "/console/tools",
             Self::Plan => "/console/plan",
@@ -47,8 +52,9 @@ impl Part {
     }
 
     /// Whether the menu offers it. Whether it may be had is the engine's to say, when it is asked for.
-    const fn is_for(self, visitor: &Visitor) -> bool {
+    fn is_for(self, visitor: &Visitor) -> bool {
         match self {
+            Self::Queue => reach(visitor.caller.role, Act::Review) == Reach::All,
             Self::Record => may_audit(visitor.caller.role),
             Self::Overview | Self::Sessions | Self::Tools | Self::Plan => true,
         }

@@ -26,7 +26,7 @@ use axum::{Router, middleware};
 use tidegate_core::{Moment, Name};
 
 use crate::App;
-use pages::{overview, plan, record, session, sessions, sign_in, tools};
+use pages::{gate, overview, plan, queue, record, session, sessions, sign_in, tools};
 use sign_ins::SignIns;
 
 /// What the console is told.
@@ -103,6 +103,11 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .route("/", get(overview::show))
         .route("/sign-in", get(sign_in::show).post(sign_in::enter))
         .route("/sign-out", post(sign_in::leave))
+        .route("/queue", get(queue::show))
+        .route("/queue/stream", get(queue::stream))
+        .route("/gates/{id}", get(gate::show))
+        .route("/gates/{id}/decision", post(gate::decide))
+        .route("/gates/{id}/reveal", post(gate::reveal))
         .route("/sessions", get(sessions::show))
         .route("/sessions/{id}", get(session::show))
         .route("/sessions/{id}/stream", get(session::stream))

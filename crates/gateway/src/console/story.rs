@@ -1,10 +1,10 @@
 //! What a record says, as a sentence.
 
 use maud::{Markup, html};
-use tidegate_ledger::Event;
 use tidegate_ledger::event::{CitationOutcome, Disposition, GateOutcome, MemoryAct, MemoryKind, Verdict};
+use tidegate_ledger::{Event, Record};
 
-use super::pieces::class_chip;
+use super::pieces::{class_chip, when};
 
 /// A record in words.
 pub(super) struct Story {
@@ -14,6 +14,21 @@ pub(super) struct Story {
     pub(super) title: &'static str,
     /// What happened, in a sentence.
     pub(super) told: Markup,
+}
+
+/// What happened, in the order of the records. What was read in a call's arguments is told with the decision about it.
+pub(super) fn timeline(records: &[Record]) -> Markup {
+    let told = records.iter().filter_map(|record| match record.event() {
+        Some(Event::ToolArgumentConstruction(_)) => None,
+        event => Some((record, of(event.as_ref()))),
+    });
+    html! {
+        ol.timeline {
+            @for (record, story) in told {
+                li.(story.tone) { (when(record.at_ms)) strong { (story.title) } span { (story.told) } }
+            }
+        }
+    }
 }
 
 fn story(tone: &'static str, title: &'static str, told: Markup) -> Story {
@@ -46,13 +61,13 @@ fn of_call(event: &Event) -> Option<Story> {
             let why = match event.decision {
                 Verdict::Allow => html! {},
                 Verdict::Hold | Verdict::Deny => {
-                    html! { " by the rule " code { (event.rule) } @if let Some(source) = &event.contamination_source { "; the label came from " code { (source) } } }
+                    html! { ", by the rule " code { (event.rule) } @if let Some(source) = &event.contamination_source { "; the label came from " code { (source) } } }
                 }
             };
             story(
                 tone,
                 title,
-                html! { code { (event.tool) } " at label " (class_chip(event.label)) (why) "." },
+                html! { code { (event.tool) } " at label " (class_chip(event.label)) @if let Some(class) = event.argument_class { ", with " (class_chip(class)) " arguments" } (why) "." },
             )
         }
         Event::ToolArgumentConstruction(event) => story(
@@ -64,6 +79,11 @@ fn of_call(event: &Event) -> Option<Story> {
             "bad",
             "Leak stopped",
             html! { (class_chip(event.data_class)) " data was on its way to " code { (event.destination) } ". The rule " code { (event.blocking_rule) } " stopped it." },
+        ),
+        Event::CallUnanswered(event) => story(
+            "wait",
+            "No answer",
+            html! { "A call of " code { (event.tool) } " brought nothing in: " code { (event.cause) } ". It may have had its effect." },
         ),
         Event::ExitUsed(event) => story(
             "calm",
@@ -169,6 +189,16 @@ fn of_people(event: &Event) -> Option<Story> {
                 html! { @match &event.by { Some(by) => { "By " (by) } None => "Nobody answered in time" } @if let Some(reason) = &event.reason { ": “" (reason.as_str()) "”" } @else { "." } },
             )
         }
+        Event::GateSpent(event) => story(
+            "good",
+            "Approval used",
+            html! { "What a person approved went on, this once" @if let Some(tool) = &event.tool { ": " code { (tool) } } "." },
+        ),
+        Event::GateRevealed(event) => story(
+            "wait",
+            "Values shown",
+            html! { (event.by) " (" (event.role) ") was shown " (class_chip(event.data_class)) " data: “" (event.reason.as_str()) "”" },
+        ),
         Event::TokenUsedByAdmin(event) => story(
             "calm",
             "Administrator",
@@ -204,6 +234,16 @@ fn of_gateway(event: &Event) -> Story {
             "wait",
             "Policy changed",
             html! { "Version " code { (event.policy_version) } " by " (event.by) "." },
+        ),
+        Event::DefinitionHeld(event) => story(
+            "wait",
+            "Definition held",
+            html! { "What the server " code { (event.server) } " says of the " (event.kind) " " code { (event.offered) } " waits for a person: " code { (event.cause) } "." },
+        ),
+        Event::ConnectionRefused(event) => story(
+            "bad",
+            "Connection refused",
+            html! { "It belonged to no session" @if let Some(destination) = &event.destination { " and was to lead to " code { (destination) } } ". The rule " code { (event.rule) } " refused it." },
         ),
         Event::EvidenceDestroyed(_) => story(
             "calm",

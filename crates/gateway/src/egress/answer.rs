@@ -24,9 +24,10 @@ pub(super) struct Refused {
 impl Refused {
     /// The connection was refused, and the record says so.
     pub(super) fn by(refusal: &Refusal) -> Self {
-        let status = match refusal.rule() {
-            Rule::Connection(fault) => status(fault),
-            _ => StatusCode::FORBIDDEN,
+        let status = if let Rule::Connection(fault) = refusal.rule() {
+            status(fault)
+        } else {
+            StatusCode::FORBIDDEN
         };
         let proxy_status = format!(
             "tidegate; error=http_request_denied; details=\"{}\"",

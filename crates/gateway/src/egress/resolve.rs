@@ -36,9 +36,7 @@ pub struct SystemResolver;
 impl Resolve for SystemResolver {
     fn addresses<'a>(&'a self, name: &'a str) -> Addresses<'a> {
         Box::pin(async move {
-            // With the dot at its end the name is whole: no search list makes another of it.
-            let whole = format!("{name}.");
-            let found = tokio::net::lookup_host((whole.as_str(), 0)).await?;
+            let found = tokio::net::lookup_host((name, 0)).await?;
             Ok(found.map(|address| address.ip()).collect())
         })
     }

@@ -17,21 +17,26 @@ mod pins;
 mod present;
 mod routing;
 mod session;
+mod shell;
 mod strict;
 mod upstream;
 mod wanted;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tidegate_core::Ident;
 use tidegate_engine::{Caller, Engine, OpenRequest, OpenSessionError};
 
 pub(crate) use downstream::http;
+pub(crate) use object::{Object, raw};
+pub(crate) use pins::digest;
 pub use pins::{Definition, Pin, Pins, Standing};
+pub use shell::{NotRun, RUN_COMMAND, Ran, Shell, Wanted};
 pub use upstream::{Reach, Upstream};
 
+use crate::connect::Connectors;
 use session::Session;
 use upstream::Bounds;
 
@@ -64,6 +69,8 @@ pub struct Options {
     pub start_timeout: Duration,
     /// How long a call may go without a sign of life.
     pub call_timeout: Duration,
+    /// How long a call goes on for a client over HTTP that went away and may come back. In the stateless era it cannot.
+    pub abandon_after: Duration,
     /// The most sessions over HTTP at once.
     pub sessions: usize,
     /// The names that requests over HTTP may call the gateway by.
@@ -77,6 +84,7 @@ impl Options {
         message_bytes: 16 << 20,
         start_timeout: Duration::from_secs(30),
         call_timeout: Duration::from_secs(300),
+        abandon_after: Duration::from_secs(60),
         sessions: 256,
         hosts: Hosts::Named(Vec::new()),
     };
@@ -89,8 +97,10 @@ const IDLE: Duration = Duration::from_secs(30 * 60);
 pub struct Mcp {
     engine: Arc<Engine>,
     servers: Vec<Upstream>,
+    connectors: Arc<Connectors>,
     pins: Pins,
     options: Options,
+    shell: OnceLock<Arc<dyn Shell>>,
     open: Mutex<HashMap<Ident, Arc<Session>>>,
 }
 
@@ -109,6 +119,18 @@ impl Mcp {
     /// A gateway to these servers.
     #[must_use]
     pub fn new(engine: Arc<Engine>, servers: Vec<Upstream>, pins: Pins, options: Options) -> Arc<Self> {
+        Self::beside(Arc::default(), engine, servers, pins, options)
+    }
+
+    /// A gateway to these servers beside the gateway's own connectors.
+    #[must_use]
+    pub fn beside(
+        connectors: Arc<Connectors>,
+        engine: Arc<Engine>,
+        servers: Vec<Upstream>,
+        pins: Pins,
+        options: Options,
+    ) -> Arc<Self> {
         let surfaces: Vec<_> = servers
             .iter()
             .flat_map(|server| names::Surface::ALL.map(|surface| names::surface(server, surface)))
@@ -118,10 +140,17 @@ impl Mcp {
         Arc::new(Self {
             engine,
             servers,
+            connectors,
             pins,
             options,
+            shell: OnceLock::new(),
             open: Mutex::new(HashMap::new()),
         })
+    }
+
+    /// Offers a shell to agents, from now on. It is offered once.
+    pub fn offer_shell(&self, shell: Arc<dyn Shell>) {
+        let _ = self.shell.set(shell);
     }
 
     /// Speaks with a client on this process's standard streams until it leaves. One process is one session, a new one
@@ -137,6 +166,7 @@ impl Mcp {
         let session = self.session(&caller, session).await?;
         downstream::stdio::serve(&session, tokio::io::stdin(), tokio::io::stdout()).await;
         self.close(&session.id);
+        session.part().await;
         Ok(())
     }
 
@@ -178,7 +208,10 @@ impl Mcp {
 
     /// Ends a session's conversations. Its label stays.
     pub(crate) fn close(&self, id: &Ident) {
-        self.open().remove(id);
+        let closed = self.open().remove(id);
+        if let Some(session) = closed {
+            session.abandon();
+        }
     }
 
     fn forget_idle(&self) {

@@ -29,6 +29,9 @@ use crate::stand::{Holder, Stand};
 /// How long a test waits for something that happens anyway.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long a large answer is.
+pub const LARGE: usize = 3_000_000;
+
 /// A proxy, a session, and what stands around them.
 pub struct Exit {
     pub stand: Stand,
@@ -163,6 +166,17 @@ impl Exit {
             }
         }
         found
+    }
+
+    /// Waits until the record says so often that a rule refused a connection.
+    pub async fn until_refused(&self, rule: &str, times: usize) {
+        let noted = async {
+            while self.refusals(rule).await < times {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, noted).await.expect(rule);
+        assert_eq!(self.refusals(rule).await, times);
     }
 
     /// How often the record says that a rule refused a connection.
@@ -332,12 +346,11 @@ impl Origin {
                 *connections.lock().unwrap() += 1;
                 let (acceptor, seen) = (acceptor.clone(), Arc::clone(&seen));
                 tokio::spawn(async move {
-                    match acceptor {
-                        None => converse(stream, &seen).await,
-                        Some(acceptor) => match acceptor.accept(stream).await {
-                            Ok(stream) => converse(stream, &seen).await,
-                            Err(_) => {}
-                        },
+                    let Some(acceptor) = acceptor else {
+                        return converse(stream, &seen).await;
+                    };
+                    if let Ok(stream) = acceptor.accept(stream).await {
+                        converse(stream, &seen).await;
                     }
                 });
             }
@@ -370,6 +383,11 @@ async fn converse(mut stream: impl AsyncRead + AsyncWrite + Unpin, seen: &Mutex<
             continue;
         } else if text.contains("/redirect") {
             "HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n".to_owned()
+        } else if text.contains("/large") {
+            format!(
+                "HTTP/1.1 200 OK\r\nContent-Length: {LARGE}\r\n\r\n{}",
+                "x".repeat(LARGE)
+            )
         } else {
             "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\nhello".to_owned()
         };

@@ -61,6 +61,7 @@ pub fn policy(prefix: &str) -> Policy {
     };
     let mut tools: Vec<_> = [
         "echo", "die", "hang", "garbage", "flood", "change", "fail", "exotic", "ask", "log", "twice",
+        "given_up",
     ]
     .into_iter()
     .map(harmless)
@@ -86,7 +87,7 @@ pub async fn gateway() -> Stand {
 pub struct Client {
     http: reqwest::Client,
     url: String,
-    holder: Holder,
+    pub holder: Holder,
     pub session: String,
     pub greeting: Value,
     /// Everything that came beside answers, in order.
@@ -148,6 +149,14 @@ impl Client {
             .get(&self.url)
             .bearer_auth(&self.holder.token)
             .header("accept", "text/event-stream")
+            .header("mcp-session-id", &self.session)
+    }
+
+    /// Asks for the session to be ended.
+    pub fn end(&self) -> reqwest::RequestBuilder {
+        self.http
+            .delete(&self.url)
+            .bearer_auth(&self.holder.token)
             .header("mcp-session-id", &self.session)
     }
 

@@ -39,6 +39,28 @@ pub struct ConnectionRefused {
     pub rule: Name,
 }
 
+/// A call that was allowed brought no answer in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallUnanswered {
+    /// The tool that was called.
+    pub tool: Name,
+    /// Why: the client left or took the call back, or the server gave no answer. The call may have had its effect.
+    pub cause: Name,
+}
+
+/// What a server says of something it offers is held until a person approves it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DefinitionHeld {
+    /// The server.
+    pub server: Name,
+    /// What it offers: a tool, a resource, a template, a prompt.
+    pub kind: Name,
+    /// What that is called, when it has a name that can be shown.
+    pub offered: Name,
+    /// Why: it changed after it was first seen, or it gives orders to whoever reads it.
+    pub cause: Name,
+}
+
 /// A session's label rose.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rise {

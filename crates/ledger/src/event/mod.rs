@@ -16,9 +16,9 @@ pub use access::{
     ContextAssembly, InjectionDetectionHit, OutputDelivery, PiiEgressBlock, ToolArgumentConstruction,
 };
 pub use control::{
-    ConnectionRefused, DatasetAdded, Decision, EvidenceDestroyed, ExitUsed, GateDecided, GateOpened,
-    GateRevealed, GateSpent, GatewayStarted, GatewayStopped, PolicyChanged, Reset, Rise, SessionOpened,
-    TokenUsedByAdmin,
+    CallUnanswered, ConnectionRefused, DatasetAdded, Decision, DefinitionHeld, EvidenceDestroyed, ExitUsed,
+    GateDecided, GateOpened, GateRevealed, GateSpent, GatewayStarted, GatewayStopped, PolicyChanged, Reset,
+    Rise, SessionOpened, TokenUsedByAdmin,
 };
 pub use parts::{
     CitationOutcome, DestructionCause, Disposition, EvidencePointer, FieldNames, GateOutcome, MemoryAct,
@@ -65,6 +65,8 @@ events! {
     PiiEgressBlock => "pii_egress_block": "Data was stopped before it reached a destination.",
     OutputDelivery => "output_delivery": "An output was shown to someone.",
     Decision => "decision": "A call was allowed, denied or held.",
+    CallUnanswered => "call_unanswered": "A call that was allowed brought no answer in.",
+    DefinitionHeld => "definition_held": "What a server says of something it offers waits for a person.",
     ConnectionRefused => "connection_refused": "A connection that belongs to no session was refused.",
     Rise => "rise": "A session's label rose.",
     SessionOpened => "session_opened": "A session began.",
@@ -108,6 +110,8 @@ impl Event {
             Self::ChildReturned(event) => Some(event.data_class),
             Self::GateRevealed(event) => Some(event.data_class),
             Self::InjectionDetectionHit(_)
+            | Self::CallUnanswered(_)
+            | Self::DefinitionHeld(_)
             | Self::ConnectionRefused(_)
             | Self::SessionOpened(_)
             | Self::GateOpened(_)
@@ -129,6 +133,7 @@ impl Event {
         match self {
             Self::ToolArgumentConstruction(event) => Some(&event.tool_id),
             Self::Decision(event) => Some(&event.tool),
+            Self::CallUnanswered(event) => Some(&event.tool),
             Self::GateOpened(event) => event.tool.as_ref(),
             Self::GateSpent(event) => event.tool.as_ref(),
             Self::ExitUsed(event) => Some(&event.tool),
@@ -136,6 +141,7 @@ impl Event {
             | Self::InjectionDetectionHit(_)
             | Self::PiiEgressBlock(_)
             | Self::OutputDelivery(_)
+            | Self::DefinitionHeld(_)
             | Self::ConnectionRefused(_)
             | Self::Rise(_)
             | Self::SessionOpened(_)

@@ -11,7 +11,7 @@ use tidegate_store::StoreError;
 use crate::failure::damaged;
 
 /// The first column of the only row: what a function came to.
-fn verdict(rows: &[tokio_postgres::Row]) -> Result<&str, StoreError> {
+pub(crate) fn verdict(rows: &[tokio_postgres::Row]) -> Result<&str, StoreError> {
     let row = rows.first().ok_or_else(damaged)?;
     match row.try_get(0).map_err(|_| damaged())? {
         "fenced" => Err(StoreError::Fenced),
@@ -20,7 +20,7 @@ fn verdict(rows: &[tokio_postgres::Row]) -> Result<&str, StoreError> {
     }
 }
 
-fn column<'a, T: tokio_postgres::types::FromSql<'a>>(
+pub(crate) fn column<'a, T: tokio_postgres::types::FromSql<'a>>(
     row: &'a tokio_postgres::Row,
     place: usize,
 ) -> Result<T, StoreError> {

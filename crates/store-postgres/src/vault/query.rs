@@ -71,9 +71,8 @@ impl VaultQuery {
                 "WITH marked AS (
                      UPDATE issued SET resolved = true FROM unnest($2::text[], $3::bigint[]) AS used (name, number)
                      WHERE issued.session = $1 AND issued.name = used.name AND issued.number = used.number
-                     AND NOT issued.resolved RETURNING 1)
-                 UPDATE issuing SET generation = generation + 1
-                 WHERE session = $1 AND EXISTS (SELECT 1 FROM marked)"
+                     AND NOT issued.resolved)
+                 UPDATE issuing SET generation = generation + 1 WHERE session = $1"
             }
             Self::Withdraw => {
                 "WITH withdrawn AS (UPDATE issued SET digest = NULL WHERE session = $1)

@@ -12,7 +12,7 @@ use crate::{
 #[async_trait]
 impl<R: Rows + MemoryStore> MemoryStore for Shared<R> {
     async fn page(&self, shelf: &Shelf) -> Result<Option<Page>, StoreError> {
-        MemoryStore::page(&self.rows, shelf).await
+        MemoryStore::page(&*self.rows, shelf).await
     }
 
     async fn turn_page(&self, shelf: &Shelf, before: Option<&str>, page: Page) -> Result<(), TurnError> {

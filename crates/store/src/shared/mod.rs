@@ -11,6 +11,7 @@
 
 mod annex;
 mod document;
+mod gates;
 mod remote;
 
 use std::sync::Arc;
@@ -70,7 +71,7 @@ pub trait Rows: Send + Sync {
 
 /// A store on a server that many gateways share.
 pub struct Shared<R> {
-    rows: R,
+    rows: Arc<R>,
 }
 
 /// The most sessions that one [`SessionStore::list`] gives.
@@ -83,8 +84,14 @@ const MAX_TRIES: usize = 64;
 impl<R: Rows> Shared<R> {
     /// A store on these rows.
     #[must_use]
-    pub const fn new(rows: R) -> Self {
-        Self { rows }
+    pub fn new(rows: R) -> Self {
+        Self { rows: Arc::new(rows) }
+    }
+
+    /// The rows, for what a server keeps beside sessions.
+    #[must_use]
+    pub fn rows(&self) -> Arc<R> {
+        Arc::clone(&self.rows)
     }
 
     async fn read(&self, id: &Ident) -> Result<Option<(Row, Session)>, StoreError> {

@@ -194,3 +194,97 @@ fn read_addresses(section: &mut Section<'_, '_>, pattern: &HostPattern) -> Vec<i
     }
     nets
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Overrides, check};
+    use super::*;
+    use tidegate_engine::egress::Host;
+
+    fn checked(text: &str) -> Result<Egress, Vec<String>> {
+        let overrides = Overrides {
+            data_dir: Some("/state".into()),
+            ..Overrides::default()
+        };
+        let checked = check(text, Path::new("/here"), &overrides);
+        let problems = checked.problems.iter().map(|problem| problem.line("f")).collect();
+        checked.config.map(|config| config.egress).ok_or(problems)
+    }
+
+    #[test]
+    fn destinations_take_their_defaults_from_the_strict_side() {
+        let text = "[egress]\nports = [8443]\n[egress.destinations.\"*.corp.example\"]\nceiling = \"internal\"\n\
+                    addresses = [\"10.0.0.0/8\"]\n[egress.destinations.\"api.example\"]\nscan = true\n\
+                    returns = \"pii\"\nports = [1, 2]\n";
+        let egress = checked(text).unwrap();
+        assert_eq!(egress.listen, None);
+        let found = |host: &str| egress.destinations.find(&Host::parse(host).unwrap()).clone();
+        let corp = found("a.corp.example");
+        assert_eq!((corp.ceiling, corp.returns), (Class::Internal, Class::Internal));
+        assert_eq!(
+            (corp.ports, corp.scan, corp.protocol),
+            (vec![8443], Scan::Plain, Protocol::Tls)
+        );
+        let api = found("api.example");
+        assert_eq!(
+            (api.ceiling, api.returns, api.ports),
+            (Class::Public, Class::Pii, vec![1, 2])
+        );
+        assert_eq!(found("other.example"), Destination::unlisted(vec![8443]));
+        let none = checked("").unwrap();
+        assert_eq!(
+            none.destinations.find(&Host::Name("a.b".into())).ports,
+            USUAL_PORTS
+        );
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let entry = |line: &str| format!("[egress.destinations.\"a.example\"]\n{line}\n");
+        for (text, said) in [
+            (entry("cieling = \"pii\""), "did you mean ceiling?"),
+            (
+                entry("returns = \"pii\""),
+                "above the ceiling only with scan = true",
+            ),
+            (entry("protocol = \"udp\""), "protocol must be tls or tcp"),
+            (
+                entry("protocol = \"tcp\"\nscan = true"),
+                "what is not TLS cannot be opened",
+            ),
+            (
+                entry("control = \"human-approval\""),
+                "control must be auto or blocked",
+            ),
+            (
+                entry("addresses = [\"ten\"]"),
+                "each must be an address or a network",
+            ),
+            (entry("ports = [0]"), "each must be between 1 and 65535"),
+            (entry("ports = 443"), "must be a list of whole numbers"),
+            ("[egress.destinations.\"a.*.example\"]\n".to_owned(), "not a host"),
+            (
+                "[egress.destinations.\"10.0.0.0/8\"]\naddresses = [\"10.0.0.1\"]\n".to_owned(),
+                "only names lead",
+            ),
+            (
+                format!("{}{}", entry(""), entry("").replace("a.ex", "A.ex")),
+                "listed twice",
+            ),
+            (
+                "[egress]\nlisten = \"7414\"\n".to_owned(),
+                "must be an address and a port",
+            ),
+            (
+                "[egress]\nconnections = 0\n".to_owned(),
+                "must be between 1 and 65536",
+            ),
+        ] {
+            let problems = checked(&text).unwrap_err();
+            assert!(
+                problems.iter().any(|problem| problem.contains(said)),
+                "{said}: {problems:?}"
+            );
+        }
+    }
+}

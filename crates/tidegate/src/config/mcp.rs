@@ -27,6 +27,7 @@ pub(super) fn read(root: &mut Section<'_, '_>) -> Options {
     for (key, most, bound) in [
         ("start_timeout_ms", 600_000, &mut options.start_timeout),
         ("call_timeout_ms", 3_600_000, &mut options.call_timeout),
+        ("abandon_after_ms", 3_600_000, &mut options.abandon_after),
     ] {
         if let Some(millis) = section.count(key, 100..=most) {
             *bound = Duration::from_millis(millis);

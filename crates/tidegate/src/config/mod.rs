@@ -4,6 +4,7 @@
 //! module. Names that a later version will understand are errors here, because ignoring a store or an authority that
 //! somebody configured would mean protecting less than they think.
 
+mod catalog;
 mod citations;
 mod console;
 #[cfg(test)]
@@ -19,6 +20,7 @@ mod openfga;
 mod problem;
 mod retention;
 mod runs;
+mod sandbox;
 mod servers;
 mod sources;
 mod store;
@@ -31,20 +33,23 @@ mod walk;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tidegate_engine::{GateRules, Policy, RunRules};
+use tidegate_engine::{Policy, RunRules};
 use tidegate_gateway::Limits;
 use tidegate_gateway::telemetry::LogTarget;
 use tidegate_ledger::vault::Retention;
 use tidegate_store::{Misplaced, refuse_inside};
 use toml::de::DeTable;
 
+pub(crate) use catalog::{Api, Catalog, Database, DatabasePlace, Directory, DocumentPlace};
 pub(crate) use citations::{Citation, Record};
 pub(crate) use console::PROPOSED;
 pub(crate) use detect::Detect;
 pub(crate) use egress::Egress;
+pub(crate) use gates::Gates;
 pub(crate) use model::{Model, Source};
 pub(crate) use openfga::{Login, OpenFga};
 pub(crate) use problem::{Problem, Severity};
+pub(crate) use sandbox::{Sandbox, is_own as is_own_variable};
 pub(crate) use servers::{Reach, Server};
 pub(crate) use store::{Kind as StoreKind, Store};
 pub(crate) use telemetry::Telemetry;
@@ -93,13 +98,17 @@ pub(crate) struct Config {
     /// What runs may keep and hand back.
     pub(crate) runs: RunRules,
     /// How people are asked.
-    pub(crate) gates: GateRules,
+    pub(crate) gates: Gates,
     /// Who says who may use which tool, if not the control list.
     pub(crate) openfga: Option<OpenFga>,
+    /// The sources that the gateway reads itself.
+    pub(crate) catalog: Catalog,
     /// The pages for people, if there are to be any.
     pub(crate) console: Option<tidegate_gateway::ConsoleOptions>,
     /// Where what runs in a session may connect to.
     pub(crate) egress: Egress,
+    /// What commands in a sandbox see.
+    pub(crate) sandbox: Sandbox,
 }
 
 /// What flags and variables say; each wins over the file.
@@ -152,7 +161,9 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
     let data_dir = places.read(&mut root, "data_dir", overrides.data_dir.clone());
     let data_dir = data_dir.or_else(|| places.default_data_dir(report));
     let private_data_dir = places.read(&mut root, "private_data_dir", overrides.private_data_dir.clone());
-    let workspaces = read_workspaces(&mut root, directory);
+    let mut workspaces = read_workspaces(&mut root, directory);
+    let sandbox = sandbox::read(&mut root, directory);
+    workspaces.extend(sandbox.workspace.clone());
     let store = store::read(&mut root, directory);
     let tools = tools::read(&mut root);
     let detect = detect::read(&mut root, tools.as_ref(), directory);
@@ -166,10 +177,13 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
     let runs = runs::read(&mut root);
     let gates = gates::read(&mut root);
     let openfga = openfga::read(&mut root);
+    let catalog = catalog::read(&mut root, directory, &servers);
+    // What a connector reads must not hold the state, as little as a workspace may.
+    workspaces.extend(catalog.directories.iter().map(|files| files.root.clone()));
     let console = console::read(&mut root, text);
     let egress = egress::read(&mut root, directory);
     places.refuse_inside(&workspaces, report);
-    let tools = tools?;
+    let tools = sandbox::with_shell(tools?, &sandbox)?;
     Some(Config {
         listen,
         data_dir: data_dir?,
@@ -187,8 +201,10 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
         runs,
         gates,
         openfga,
+        catalog,
         console,
         egress,
+        sandbox,
     })
 }
 

@@ -1,9 +1,12 @@
 //! What one gateway on PostgreSQL was told, all of them know: stubs, notes, and where values came from.
 
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::stand::Stand;
-use crate::run::gateway::create_token;
+use crate::run::gateway::{Gateway, create_token};
 use crate::run::{Place, tidegate};
 
 /// The tools that this needs beside the stand's own.
@@ -57,7 +60,53 @@ pub(crate) fn is_common(stand: &Stand) {
     post(1, agent, "responses", mail);
     assert_eq!(rule(2, NAMED), "within-ceiling");
     assert_eq!(rule(2, PLANTED), "untrusted-origin");
+    an_auditor_sees_all_gateways(stand);
     a_gateway_without_the_key_is_refused(stand);
+}
+
+/// Decisions were made on each of the three, and each of them shows all.
+fn an_auditor_sees_all_gateways(stand: &Stand) {
+    let auditor = create_token(&stand.places[0], "auditor", "olga");
+    for gateway in &stand.gateways {
+        let body = json!({"tool": "web_search", "arguments": {"query": "weather"}});
+        let decided = gateway.send(&stand.token, "/v1/session/common/authorize", Some(body));
+        assert_eq!(decided.0, 200, "{decided:?}");
+    }
+    // What others recorded is published a moment after it was recorded.
+    let since = Instant::now();
+    for gateway in &stand.gateways {
+        loop {
+            let records = all_records(gateway, &auditor);
+            let ledgers: HashSet<_> = records.iter().map(|(ledger, _)| ledger.clone()).collect();
+            let is_asked = |(_, record): &&(String, Value)| {
+                record["event"]["type"] == "decision" && record["event"]["tool"] == "web_search"
+            };
+            if ledgers.len() == 3 && records.iter().filter(is_asked).count() == 3 {
+                break;
+            }
+            assert!(since.elapsed() < Duration::from_secs(60), "{records:?}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+}
+
+/// The records of a session with the ledger each is in, page by page.
+fn all_records(gateway: &Gateway, auditor: &str) -> Vec<(String, Value)> {
+    let (mut found, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/v1/provenance?session=common&limit=7{cursor}");
+        let (status, page) = gateway.send(auditor, &path, None);
+        assert_eq!(status, 200, "{page}");
+        let ledgers = page["ledgers"].as_array().unwrap();
+        let records = page["records"].as_array().unwrap();
+        assert_eq!(ledgers.len(), records.len());
+        let pairs = ledgers.iter().zip(records);
+        found.extend(pairs.map(|(ledger, record)| (ledger.as_str().unwrap().to_owned(), record.clone())));
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => return found,
+        }
+    }
 }
 
 fn a_gateway_without_the_key_is_refused(stand: &Stand) {

@@ -919,6 +919,8 @@ export interface components {
         };
         /** @description Some records, and where to go on. */
         RecordsAnswer: {
+            /** @description Where several gateways share a state: the name of the ledger that each record is in, which is its public key. */
+            ledgers?: string[];
             /** @description The cursor of the next page; null when this was the last. */
             next_cursor?: string | null;
             /** @description In the order they were recorded; docs/ledger-schema.json describes each. */

@@ -9,7 +9,6 @@ use serde_json::Value;
 use tidegate_core::Ident;
 use tidegate_engine::access::reach;
 use tidegate_engine::{Act, GateError, GateView, Reach};
-use tidegate_ledger::Record;
 use tidegate_store::GateState;
 
 use super::queue::{keys, question, state_chip};
@@ -57,7 +56,11 @@ pub(crate) async fn decide(
         "deny" => false,
         _ => return Err(Refused::unreadable()),
     };
-    match app.engine.decide_gate(&visitor.caller, &id, approve, &form.reason).await {
+    match app
+        .engine
+        .decide_gate(&visitor.caller, &id, approve, &form.reason)
+        .await
+    {
         Ok(_) => Ok(Redirect::to(&format!("/console/gates/{id}")).into_response()),
         Err(error) => again(&app, &visitor, &id, error).await,
     }
@@ -114,7 +117,7 @@ async fn page(
         }
         @if view.state == GateState::Open && reach(visitor.caller.role, Act::Decide) == Reach::All { (choice(visitor, gate.id.as_str())) }
         (outcome(view))
-        section aria-labelledby="trail" { h2 id="trail" { "What led here" } (led_here(&records)) p { a href={ "/console/sessions/" (gate.session) } { "The whole session, with its picture" } } }
+        section aria-labelledby="trail" { h2 id="trail" { "What led here" } (story::timeline(&records)) p { a href={ "/console/sessions/" (gate.session) } { "The whole session, with its picture" } } }
         (keys())
     };
     Ok(layout::page(visitor, Part::Queue, "Gate", &content))
@@ -187,18 +190,6 @@ fn outcome(view: &GateView) -> Markup {
                     @for approval in &gate.approvals { li { (approval.by) " (" (approval.role) ") approved, " (when(approval.at.0)) } }
                     @if let Some(end) = &gate.end { li { (state_chip(view.state)) " " @if let Some(by) = &end.by { "by " (by) ", " } (when(end.at.0)) ": “" (end.reason) "”" } }
                 }
-            }
-        }
-    }
-}
-
-fn led_here(records: &[Record]) -> Markup {
-    html! {
-        ol.timeline {
-            @for record in records {
-                @let event = record.event();
-                @let story = story::of(event.as_ref());
-                li.(story.tone) { (when(record.at_ms)) strong { (story.title) } span { (story.told) } }
             }
         }
     }

@@ -1,7 +1,9 @@
 //! The pages, and the one for what cannot be shown.
 
+pub(super) mod gate;
 pub(super) mod overview;
 pub(super) mod plan;
+pub(super) mod queue;
 pub(super) mod record;
 pub(super) mod session;
 pub(super) mod sessions;

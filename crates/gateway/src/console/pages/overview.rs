@@ -2,8 +2,11 @@
 
 use axum::extract::State;
 use maud::{Markup, html};
+use tidegate_engine::GateWanted;
+use tidegate_store::Listed;
 
 use super::Shown;
+use crate::App;
 use crate::console::charts;
 use crate::console::layout::{self, Part};
 use crate::console::pieces::{now, number};
@@ -25,6 +28,7 @@ pub(crate) async fn show(State(app): Shared, visitor: Visitor) -> Shown {
             .map(|sample| whole(sample.value))
             .sum::<u64>()
     };
+    let waiting = waiting(&app, &visitor).await;
     let mut exits: Vec<_> = exits.into_iter().collect();
     exits.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let content = html! {
@@ -33,8 +37,9 @@ pub(crate) async fn show(State(app): Shared, visitor: Visitor) -> Shown {
             Err(_) => span.chip.tone-bad { "everything is refused: the store or the authority does not answer" },
         } }
         ul.tiles {
+            @if let Some(waiting) = waiting { li { a href="/console/queue" { span { "Waiting for a person" } } b { (waiting) } small { "now" } } }
             (tile("Decisions", total("tidegate_decisions_total"), "since start"))
-            (tile("Blocked", blocked(&counted).iter().map(|(_, count)| count).sum(), "since start"))
+            (tile("Stopped", blocked(&counted).iter().map(|(_, count)| count).sum(), "since start"))
             (tile("Labels raised", total("tidegate_label_rises_total"), "since start"))
             (tile("Sessions opened", total("tidegate_sessions_opened_total"), "since start"))
         }
@@ -46,6 +51,21 @@ pub(crate) async fn show(State(app): Shared, visitor: Visitor) -> Shown {
         section aria-labelledby="latency" { h2 id="latency" { "Time to decide" } (charts::steps(&latency(&counted))) }
     };
     Ok(layout::page(&visitor, Part::Overview, "Overview", &content))
+}
+
+/// How many gates wait, up to what a page holds; nothing where there are no gates to see.
+async fn waiting(app: &App, visitor: &Visitor) -> Option<String> {
+    const MOST: usize = 200;
+    let wanted = GateWanted {
+        listed: Listed::Open,
+        kind: None,
+        session: None,
+        after: None,
+        limit: MOST,
+    };
+    let page = app.engine.gates(&visitor.caller, wanted).await.ok()?;
+    let more = if page.next.is_some() { "+" } else { "" };
+    Some(format!("{}{more}", page.gates.len()))
 }
 
 fn tile(name: &str, count: u64, since: &str) -> Markup {

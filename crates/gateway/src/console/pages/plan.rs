@@ -85,7 +85,7 @@ fn answered(calls: &[PlannedCall], report: &PlanReport) -> Markup {
     html! {
         section aria-labelledby="answer" {
             h2 id="answer" { @if report.is_valid() { "Every step passes." } @else { "Some steps would not pass." } }
-            ol.steps {
+            ol.steps start="0" {
                 @for (step, call) in calls.iter().enumerate() {
                     @match violation(step) {
                         None => li.good { strong.mono { (call.tool) } span { "passes" } },

@@ -31,7 +31,10 @@ pub(crate) struct Wanted {
 pub(crate) async fn show(State(app): Shared, visitor: Visitor, Query(wanted): Query<Wanted>) -> Shown {
     let is_decided = wanted.show == "decided";
     let listed = if is_decided { Listed::Decided } else { Listed::Open };
-    let page = app.engine.gates(&visitor.caller, asked(listed, wanted.after)).await?;
+    let page = app
+        .engine
+        .gates(&visitor.caller, asked(listed, wanted.after))
+        .await?;
     let is_first = !is_decided && wanted.after.is_none();
     let content = html! {
         div.title { h1 { "Queue" } span.state data-state="" role="status" {} }
@@ -74,7 +77,11 @@ impl live::Part for Waiting {
     }
 
     async fn render(&mut self) -> Option<Markup> {
-        let page = self.app.engine.gates(&self.caller, asked(Listed::Open, None)).await;
+        let page = self
+            .app
+            .engine
+            .gates(&self.caller, asked(Listed::Open, None))
+            .await;
         Some(listing(&page.ok()?.gates, false))
     }
 }

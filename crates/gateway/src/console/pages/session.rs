@@ -186,17 +186,7 @@ fn names(tools: &[Name]) -> Markup {
 /// What happened, newest first.
 fn timeline(id: &Ident, records: &[Record], next: Option<Cursor>) -> Markup {
     html! {
-        ol.timeline {
-            @for record in records {
-                @let event = record.event();
-                @let story = story::of(event.as_ref());
-                li.(story.tone) {
-                    (when(record.at_ms))
-                    strong { (story.title) }
-                    span { (story.told) }
-                }
-            }
-        }
+        (story::timeline(records))
         @if let Some(next) = next { p { a.button rel="next" href={ "/console/sessions/" (id) "?before=" (next) } { "Earlier" } } }
     }
 }

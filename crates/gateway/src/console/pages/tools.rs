@@ -79,7 +79,6 @@ fn marks(tool: &Tool) -> Markup {
         span.marks {
             span { (Sensitivity::of(tool).as_str().replace('_', " ")) }
             @for permission in permissions { span { (permission) } }
-            @if tool.external { span { "leaves the organisation" } }
             @if tool.sink { span { "authorized sink" } }
             @if !tool.fields.is_empty() { span { "split by field" } }
             @if tool.seal != SealRule::OnRequest { span { "sealed " (tool.seal) } }

@@ -2,7 +2,8 @@
 //!
 //! An answer that comes alone is sent as JSON. Where something comes before it, or it takes long, it is sent as a stream
 //! of events, which a client of the greeted era can take up again. In that era a client that goes away does not stop a
-//! call: its effect is had, and what it returned counts. In the stateless era going away takes the request back.
+//! call at once: it may come back for the answer, and only after a while nobody is waited for any more. In the stateless
+//! era going away takes the request back.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,7 +21,8 @@ use tidegate_engine::Caller;
 use tokio::sync::mpsc;
 
 use super::belonging::{SESSION, check_place, json_type, named_session, refuse, session_of};
-use super::streams::Stream;
+use super::lingering::Lingering;
+use super::streams::{Reader, Stream};
 use crate::auth::Known;
 use crate::mcp::Mcp;
 use crate::mcp::era::{self, Era};
@@ -148,7 +150,12 @@ fn ready(app: &App, headers: &HeaderMap) -> Result<Arc<Mcp>, Box<Response>> {
 }
 
 /// The answer to a request: as JSON when it comes alone and soon, as a stream otherwise.
-async fn answer(session: &Session, era: Era, mut outgoing: mpsc::Receiver<Outgoing>) -> Response {
+async fn answer(session: &Session, era: Era, outgoing: mpsc::Receiver<Outgoing>) -> Response {
+    let linger = match era {
+        Era::Greeted => session.abandon_after(),
+        Era::Stateless => Duration::ZERO,
+    };
+    let mut outgoing = Lingering::new(outgoing, linger);
     let first = match tokio::time::timeout(STREAM_AFTER, outgoing.recv()).await {
         Ok(Some(Outgoing::Answer { line, code })) => {
             return (status(era, code), json_type(), line).into_response();
@@ -159,11 +166,12 @@ async fn answer(session: &Session, era: Era, mut outgoing: mpsc::Receiver<Outgoi
     };
     if session.can_resume() {
         let stream = session.streams.begin(first, outgoing);
+        let readable = resumable(Arc::clone(&stream), 0);
         let id = stream.name(0);
         // The first event says nothing but its name, so that a stream that breaks at once can be taken up too.
         let named = Event::default().id(id).retry(RETRY).data("");
         let named = stream::iter([Ok::<_, Infallible>(named)]);
-        return events(futures_util::StreamExt::chain(named, resumable(stream, 0)));
+        return events(futures_util::StreamExt::chain(named, readable));
     }
     events(stream::unfold(
         (first, outgoing, false),
@@ -191,13 +199,13 @@ const fn status(era: Era, code: Option<i32>) -> StatusCode {
 }
 
 fn resumable(stream: Arc<Stream>, from: u64) -> impl Events<Item = Result<Event, Infallible>> {
-    stream::unfold((stream, from), |(stream, from)| async move {
-        let (number, line) = stream.after(from).await?;
+    stream::unfold((Reader::of(stream), from), |(reader, from)| async move {
+        let (number, line) = reader.after(from).await?;
         let event = Event::default()
             .event("message")
-            .id(stream.name(number))
+            .id(reader.name(number))
             .data(line);
-        Some((Ok(event), (stream, number)))
+        Some((Ok(event), (reader, number)))
     })
 }
 

@@ -2,6 +2,7 @@
 
 mod belonging;
 pub(crate) mod http;
+mod lingering;
 pub(crate) mod stdio;
 mod streams;
 

@@ -10,8 +10,12 @@ use crate::mcp::message::{Envelope, Message};
 use crate::mcp::outlet::{Outgoing, Outlet};
 use crate::mcp::session::Session;
 
-/// How long answers under way are waited for after the client closed its end.
-const PARTING: Duration = Duration::from_secs(5);
+/// How long answers under way are waited for after the client closed its end. The official clients end a server that
+/// takes two seconds to leave, and what nobody waits for is to be given up before that.
+const PARTING: Duration = Duration::from_secs(1);
+
+/// How long giving up and writing what is left may take.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Serves a client until it closes its end.
 pub(crate) async fn serve(
@@ -23,15 +27,19 @@ pub(crate) async fn serve(
     session.ways.open_general(outlet.clone());
     let writing = tokio::spawn(write(output, outgoing));
     read(session, input, &outlet).await;
-    let finished = async {
-        while session.ways.under_way() > 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let _ = tokio::time::timeout(PARTING, finished).await;
+    if tokio::time::timeout(PARTING, finished(session)).await.is_err() {
+        session.abandon();
+        let _ = tokio::time::timeout(FAREWELL, finished(session)).await;
+    }
     session.ways.close_general();
     drop(outlet);
-    let _ = tokio::time::timeout(PARTING, writing).await;
+    let _ = tokio::time::timeout(FAREWELL, writing).await;
+}
+
+async fn finished(session: &Session) {
+    while session.ways.under_way() > 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 async fn read(session: &Arc<Session>, input: impl AsyncRead + Unpin, outlet: &Outlet) {

@@ -4,12 +4,14 @@
 //! missed. What is kept is bounded: the oldest streams go first, and of one stream what was sent already.
 
 use std::collections::VecDeque;
+use std::ops::Deref;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 
+use super::lingering::Lingering;
 use crate::mcp::outlet::Outgoing;
 
 /// The most streams of one session that can be taken up again.
@@ -47,15 +49,42 @@ struct Log {
     read: u64,
     bytes: usize,
     over: bool,
+    /// How many read it now.
+    readers: usize,
+}
+
+/// Whoever reads a stream. A stream that nobody reads for a while is given up.
+pub(crate) struct Reader(Arc<Stream>);
+
+impl Reader {
+    /// Another reader of a stream.
+    pub(crate) fn of(stream: Arc<Stream>) -> Self {
+        stream.log().readers += 1;
+        stream.news.notify_waiters();
+        Self(stream)
+    }
+}
+
+impl Deref for Reader {
+    type Target = Stream;
+
+    fn deref(&self) -> &Stream {
+        &self.0
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut log = self.0.log();
+        log.readers = log.readers.saturating_sub(1);
+        drop(log);
+        self.0.news.notify_waiters();
+    }
 }
 
 impl Streams {
     /// Begins a stream for everything that goes out on a way.
-    pub(crate) fn begin(
-        &self,
-        first: Option<Outgoing>,
-        mut outgoing: mpsc::Receiver<Outgoing>,
-    ) -> Arc<Stream> {
+    pub(crate) fn begin(&self, first: Option<Outgoing>, mut outgoing: Lingering) -> Arc<Stream> {
         let stream = {
             let mut kept = self.kept();
             kept.next += 1;
@@ -76,21 +105,12 @@ impl Streams {
         };
         let filled = Arc::clone(&stream);
         tokio::spawn(async move {
-            let mut next = first;
-            loop {
-                let message = match next.take() {
-                    Some(message) => message,
-                    None => match outgoing.recv().await {
-                        Some(message) => message,
-                        None => break,
-                    },
-                };
-                let over = matches!(message, Outgoing::Answer { .. });
-                let kept = tokio::time::timeout(PATIENCE, filled.keep(message.into_line())).await;
-                if over || kept.is_err() {
-                    break;
-                }
+            let linger = outgoing.linger();
+            tokio::select! {
+                () = filled.fill(first, &mut outgoing) => {}
+                () = filled.deserted(linger) => {}
             }
+            outgoing.close();
             filled.end();
         });
         stream
@@ -143,6 +163,46 @@ impl Stream {
         }
     }
 
+    async fn fill(&self, first: Option<Outgoing>, outgoing: &mut Lingering) {
+        let mut next = first;
+        loop {
+            let message = match next.take() {
+                Some(message) => message,
+                None => match outgoing.recv().await {
+                    Some(message) => message,
+                    None => return,
+                },
+            };
+            let over = matches!(message, Outgoing::Answer { .. });
+            let kept = tokio::time::timeout(PATIENCE, self.keep(message.into_line())).await;
+            if over || kept.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Waits until nobody has read for this long.
+    async fn deserted(&self, linger: Duration) {
+        loop {
+            self.until(|log| log.readers == 0).await;
+            let read_again = self.until(|log| log.readers > 0);
+            if tokio::time::timeout(linger, read_again).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn until(&self, is: impl Fn(&Log) -> bool) {
+        loop {
+            let mut news = pin!(self.news.notified());
+            news.as_mut().enable();
+            if is(&self.log()) {
+                return;
+            }
+            news.await;
+        }
+    }
+
     async fn keep(&self, line: String) {
         loop {
             let mut news = pin!(self.news.notified());
@@ -186,7 +246,13 @@ impl Log {
 
 #[cfg(test)]
 mod tests {
+    use tokio::sync::mpsc;
+
     use super::*;
+
+    fn lingering(outgoing: mpsc::Receiver<Outgoing>) -> Lingering {
+        Lingering::new(outgoing, Duration::from_secs(60))
+    }
 
     async fn rest(stream: &Stream, from: u64) -> Vec<String> {
         let (mut at, mut lines) = (from, Vec::new());
@@ -200,7 +266,7 @@ mod tests {
     async fn what_was_missed_is_sent_again() {
         let streams = Streams::default();
         let (sender, receiver) = mpsc::channel(4);
-        let first = streams.begin(Some(Outgoing::Message("a".into())), receiver);
+        let first = streams.begin(Some(Outgoing::Message("a".into())), lingering(receiver));
         assert_eq!(first.after(0).await, Some((1, "a".to_owned())));
         sender.send(Outgoing::Message("b".into())).await.unwrap();
         let answer = Outgoing::Answer {
@@ -225,7 +291,7 @@ mod tests {
     async fn what_is_kept_is_bounded() {
         let streams = Streams::default();
         let (sender, receiver) = mpsc::channel(1);
-        let stream = streams.begin(None, receiver);
+        let stream = streams.begin(None, lingering(receiver));
         let line = "x".repeat(MOST_BYTES / 4);
         let mut at = 0;
         for _ in 0..20 {
@@ -236,8 +302,25 @@ mod tests {
         assert!(stream.log().events.len() <= 5);
         for _ in 0..MOST_STREAMS {
             let (_, receiver) = mpsc::channel(1);
-            streams.begin(None, receiver);
+            streams.begin(None, lingering(receiver));
         }
         assert!(streams.of("1-0").is_none());
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_nobody_reads_is_given_up_after_a_while() {
+        let linger = Duration::from_millis(20);
+        let streams = Streams::default();
+        let (sender, receiver) = mpsc::channel(1);
+        let stream = streams.begin(None, Lingering::new(receiver, linger));
+        let reader = Reader::of(Arc::clone(&stream));
+        tokio::time::sleep(linger * 3).await;
+        let again = Reader::of(Arc::clone(&stream));
+        drop(reader);
+        tokio::time::sleep(linger * 3).await;
+        assert!(!sender.is_closed(), "somebody reads");
+        drop(again);
+        sender.closed().await;
+        assert_eq!(stream.after(0).await, None);
     }
 }

@@ -42,13 +42,7 @@ impl Session {
         };
         let under_way = UnderWay(&self, key);
         let is_call = request.method() == "tools/call";
-        let outcome = tokio::select! {
-            outcome = self.respond(key, &outlet, era, request) => outcome,
-            () = outlet.closed(), if era == Era::Stateless => {
-                self.give_up(key).await;
-                Err(Stopped::taken_back())
-            }
-        };
+        let outcome = self.respond(key, &outlet, era, request).await;
         let answer = match outcome {
             Ok(answer) => Some(answer.with_id(&id)),
             Err(stopped) if stopped.is_taken_back() => None,
@@ -61,17 +55,6 @@ impl Session {
         drop(under_way);
     }
 
-    /// Nobody waits for a request any more: whoever works on it is told.
-    async fn give_up(&self, key: u64) {
-        let sent = self.ways.active(key).and_then(|active| active.sent);
-        let Some((server, id)) = sent else { return };
-        if let Some(entry) = self.links.get(server)
-            && let Some(connection) = entry.link.current().await
-        {
-            connection.cancel(id).await;
-        }
-    }
-
     async fn respond(
         &self,
         key: u64,
@@ -80,6 +63,7 @@ impl Session {
         request: Envelope,
     ) -> Result<Envelope, Stopped> {
         let request = self.hear_operator(request).await?;
+        let request = self.hear_resumed(key, request);
         let params = request.params();
         if era == Era::Stateless {
             if era::GONE.contains(&request.method()) {
@@ -102,6 +86,12 @@ impl Session {
             "tools/call" if own::is_own(&params.text("name").unwrap_or_default()) => {
                 let content = content_of(&params)?;
                 answer(own::call(self, &params.text("name").unwrap_or_default(), content).await)
+            }
+            "tools/call" if self.is_connectors(&params.text("name").unwrap_or_default()) => {
+                answer(self.call_connector(outlet, &params).await?)
+            }
+            "tools/call" if self.is_shell(&params.text("name").unwrap_or_default()) => {
+                self.run_command(key, outlet, &request).await
             }
             "tools/call" => self.call_tool(key, outlet, request).await,
             "resources/read" if params.text("uri").as_deref() == Some(own::SESSION_URI) => {
@@ -322,6 +312,10 @@ fn begun(request: &Envelope, era: Era, outlet: Outlet) -> Active {
         sent: None,
         subject: None,
         logs,
+        taken_back: Arc::default(),
+        era,
+        resumed: None,
+        rounds: 0,
     }
 }
 

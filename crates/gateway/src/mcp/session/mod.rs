@@ -1,11 +1,17 @@
 //! One client's session: who it is, its conversations with the servers, and its requests under way.
 
 mod catalog;
+mod connect;
 mod dispatch;
 mod govern;
+mod held;
 mod lists;
 mod operator;
+mod rounds;
+mod shell;
 mod stopped;
+mod talks;
+mod unanswered;
 mod upward;
 mod veil;
 mod wishes;
@@ -26,7 +32,9 @@ use super::outlet::Ways;
 use super::upstream::{Connection, Hello, Link, Read, UpstreamError};
 use catalog::Catalog;
 pub(crate) use stopped::Stopped;
-use tokio::sync::{Semaphore, mpsc};
+pub(crate) use talks::Resumed;
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
 
 /// The most requests of one client that are under way at once.
 const MOST_UNDER_WAY: usize = 128;
@@ -49,10 +57,14 @@ pub(crate) struct Session {
     next_question: AtomicU64,
     /// Places for questions of servers.
     questions: Arc<Semaphore>,
+    /// Calls whose servers ask in a way that their client does not hear.
+    talks: Mutex<talks::Talks>,
     /// The server and the tool behind each task.
     tasks: Mutex<HashMap<String, (usize, Name)>>,
     /// The label that the client was last told of.
     told: Mutex<Class>,
+    /// Whether the client has left for good.
+    left: watch::Sender<bool>,
     used: Mutex<Instant>,
     me: Weak<Self>,
 }
@@ -87,8 +99,10 @@ impl Session {
             asked: Mutex::default(),
             next_question: AtomicU64::new(1),
             questions: Arc::new(Semaphore::new(upward::MOST_QUESTIONS)),
+            talks: Mutex::default(),
             tasks: Mutex::default(),
             told: Mutex::new(opened.context.label().class()),
+            left: watch::Sender::new(false),
             used: Mutex::new(Instant::now()),
             me: me.clone(),
         });
@@ -106,9 +120,30 @@ impl Session {
         self.hub.options.message_bytes
     }
 
+    /// How long a call goes on for a client that went away and may come back.
+    pub(super) fn abandon_after(&self) -> Duration {
+        self.hub.options.abandon_after
+    }
+
     /// The session was used just now.
     pub(super) fn touch(&self) {
         *locked(&self.used) = Instant::now();
+    }
+
+    /// The client has left for good: what servers still work on for it is given up.
+    pub(super) fn abandon(&self) {
+        self.left.send_replace(true);
+    }
+
+    /// Lets the servers go that were started for this session, once everything was written to them.
+    pub(super) async fn part(&self) {
+        let mut partings = JoinSet::new();
+        for entry in &self.links {
+            if let Some(connection) = entry.link.current().await {
+                partings.spawn(async move { connection.part().await });
+            }
+        }
+        while partings.join_next().await.is_some() {}
     }
 
     /// Whether nobody used the session for a while.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::json;
 use tidegate_core::{Decision, Name};
 use tidegate_engine::{Form, Payload};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::stopped::Stopped;
 use super::{Session, locked};
@@ -225,7 +225,7 @@ impl Session {
         let _ = connection.tell(reply).await;
     }
 
-    async fn bring(
+    pub(super) async fn bring(
         &self,
         server: usize,
         question: Envelope,
@@ -255,7 +255,13 @@ impl Session {
             let changed = Object::read(&changed).ok_or_else(no_way)?;
             question = question.with_params(changed);
         }
-        let answer = self.put(server, question, outlet).await?;
+        let answer = match &active {
+            Some(active) if active.era == Era::Stateless => {
+                let given = self.put_in_answer(question, active.sent).await;
+                given.ok_or_else(no_way)?
+            }
+            _ => self.put(server, question, outlet).await?,
+        };
         let content = answer.result().or_else(|| answer.error());
         let content = content.map(strict::read).transpose()?.unwrap_or_default();
         let permit = self.permit(&subject, content).await?;
@@ -292,9 +298,12 @@ impl Session {
         if !sent {
             return Err(no_way());
         }
-        let answer = tokio::time::timeout(ANSWER_PATIENCE, answered).await;
+        let answer = tokio::select! {
+            answer = tokio::time::timeout(ANSWER_PATIENCE, answered) => answer.ok().and_then(Result::ok),
+            () = self.nobody_waits(outlet) => None,
+        };
         drop(waiting);
-        answer.ok().and_then(Result::ok).ok_or_else(no_way)
+        answer.ok_or_else(no_way)
     }
 
     /// The client answered a question.
@@ -368,8 +377,11 @@ impl Session {
     async fn take_back(&self, told: Envelope) {
         let mut params = Object::clone(&told.params());
         let id = params.get("requestId").map(|id| id.get().to_owned());
-        let active = id.and_then(|id| self.ways.with_id(&id));
-        let Some((server, sent)) = active.and_then(|active| active.sent) else {
+        let Some(active) = id.and_then(|id| self.ways.with_id(&id)) else {
+            return;
+        };
+        let Some((server, sent)) = active.sent else {
+            active.taken_back.send_replace(true);
             return;
         };
         let Some(entry) = self.links.get(server) else {
@@ -408,6 +420,11 @@ async fn keep_alive(connection: &Connection, running: Option<(usize, u64)>) {
         }
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
+}
+
+/// Waits until something is so; it stays so.
+pub(super) async fn until_true(what: &watch::Sender<bool>) {
+    let _ = what.subscribe().wait_for(|so| *so).await;
 }
 
 struct Asked<'a>(&'a Session, u64);

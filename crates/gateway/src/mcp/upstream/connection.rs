@@ -158,6 +158,13 @@ impl Connection {
         capabilities.get(capability).is_some()
     }
 
+    /// Lets a server go that was started here, once everything was written to it. Waits until it is gone, not for long.
+    pub(crate) async fn part(&self) {
+        if let Wire::Pipe(pipe) = &self.wire {
+            pipe.part().await;
+        }
+    }
+
     /// Whether nothing more will come.
     pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)

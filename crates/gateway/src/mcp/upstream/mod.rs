@@ -82,6 +82,10 @@ pub(crate) enum UpstreamError {
     Version,
     #[error("the request was taken back")]
     TakenBack,
+    #[error("the client went away")]
+    Left,
+    #[error("no call waits for this input")]
+    Unasked,
     #[error("too many calls to the server are under way")]
     Busy,
 }

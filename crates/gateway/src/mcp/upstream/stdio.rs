@@ -4,12 +4,14 @@
 //! what every program needs and what the configuration names.
 
 use std::process::{ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tidegate_core::Ident;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use super::UpstreamError;
 use super::connection::{Incoming, Read, incoming};
@@ -43,7 +45,8 @@ const LOG_LINE_BYTES: usize = 2_000;
 
 /// A child's standard input. Dropping it ends the child.
 pub(crate) struct Pipe {
-    lines: mpsc::Sender<String>,
+    lines: Mutex<Option<mpsc::Sender<String>>>,
+    child: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Pipe {
@@ -66,19 +69,37 @@ impl Pipe {
         let (read, received) = incoming();
         tokio::spawn(log_lines(name.clone(), stderr));
         let reader = tokio::spawn(read_lines(name.clone(), stdout, read, message_bytes));
-        tokio::spawn(async move {
+        let child = tokio::spawn(async move {
             // Ends when the connection is dropped, or when the child no longer reads.
             write_lines(stdin, to_write).await;
             part(child).await;
             reader.abort();
         });
-        Ok((Self { lines }, received))
+        let pipe = Self {
+            lines: Mutex::new(Some(lines)),
+            child: Mutex::new(Some(child)),
+        };
+        Ok((pipe, received))
     }
 
     /// Writes a line.
     pub(super) async fn send(&self, line: String) -> Result<(), UpstreamError> {
-        self.lines.send(line).await.map_err(|_| UpstreamError::Gone)
+        let lines = locked(&self.lines).clone().ok_or(UpstreamError::Gone)?;
+        lines.send(line).await.map_err(|_| UpstreamError::Gone)
     }
+
+    /// Closes the child's standard input once every line is written, and waits until the child is gone.
+    pub(super) async fn part(&self) {
+        drop(locked(&self.lines).take());
+        let child = locked(&self.child).take();
+        if let Some(child) = child {
+            let _ = tokio::time::timeout(PARTING * 2, child).await;
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn command_for(program: &str, args: &[String], env: &[String]) -> Result<Command, UpstreamError> {

@@ -10,8 +10,9 @@
 mod egress_stand;
 mod stand;
 
-use egress_stand::{Exit, Origin, PATIENCE, answer, basic, problem, roots_of, tls};
-use tidegate_core::{Class, Ident};
+use egress_stand::{Exit, LARGE, Origin, PATIENCE, answer, basic, problem, roots_of, tls};
+use tidegate_core::{Class, Entry, Ident, Kinds, Moment, Name};
+use tidegate_store::SessionStore as _;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 
@@ -47,6 +48,15 @@ async fn a_request_in_the_clear_goes_where_it_may_and_says_nothing_of_the_proxy(
 }
 
 #[tokio::test]
+async fn a_large_answer_comes_whole() {
+    let exit = Exit::start().await;
+    let host = format!("public.test:{}", exit.plain.address.port());
+    let got = exit.request(&format!("GET http://{host}/large"), &host, "").await;
+    let (head, body) = got.split_once("\r\n\r\n").unwrap();
+    assert_eq!(body.len(), LARGE, "{head}");
+}
+
+#[tokio::test]
 async fn a_tunnel_carries_tls_to_the_host_that_it_names() {
     let exit = Exit::start().await;
     let tunnel = exit
@@ -73,14 +83,14 @@ async fn the_label_and_the_request_itself_decide_and_a_denial_helps() {
         );
         exit.send(text.as_bytes()).await
     };
-    let canary = "4111 1111 1111 1111";
-    let form = format!("note=card+{}", canary.replace(' ', "%20"));
-    for carried in [canary.to_owned(), format!("{{\"card\": \"{canary}\"}}"), form] {
+    let canary = ["AKIA", "Q3XGZ7MWL4PN", "RT2B"].concat();
+    let json = format!("{{\"note\": \"the key is {canary}\"}}");
+    let form = format!("note=key+{}", canary.replace("AKIA", "%41K%49A"));
+    for carried in [canary.clone(), json, form] {
         let denied = post("public.test", &carried).await;
-        let problem = problem(&denied);
-        assert!(denied.starts_with("HTTP/1.1 403 "), "{denied}");
-        assert_eq!(problem["rule"], "arguments-above-ceiling", "{carried}");
-        assert!(!denied.contains("4111"), "{denied}");
+        assert!(denied.starts_with("HTTP/1.1 403 "), "{carried}: {denied}");
+        assert_eq!(problem(&denied)["rule"], "arguments-above-ceiling", "{carried}");
+        assert!(!denied.contains("Q3XGZ7MWL4PN"), "{denied}");
     }
     assert_eq!(exit.plain.connections(), 0);
     assert!(
@@ -144,15 +154,38 @@ async fn open_tunnels_are_cut_when_the_label_rises_above_their_ceiling() {
     high.write_all(b"ping").await.unwrap();
     high.read_exact(&mut reply).await.unwrap();
     assert_eq!(&reply, b"ping");
-    while exit.refusals("label-above-ceiling").await == 0 {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    exit.until_refused("label-above-ceiling", 1).await;
 
     exit.raise("secret").await;
     let ended = tokio::time::timeout(PATIENCE, high.read(&mut reply))
         .await
         .unwrap();
     assert!(matches!(ended, Ok(0) | Err(_)), "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_rise_that_nobody_tells_of_cuts_too() {
+    let exit = Exit::start().await;
+    let mut tunnel = exit
+        .tunnel(&format!("tcp.test:{}", exit.plain.address.port()))
+        .await;
+    let mut reply = [0; 4];
+    tunnel.write_all(b"ping").await.unwrap();
+    tunnel.read_exact(&mut reply).await.unwrap();
+    // In the store alone, as another process on the same state does it.
+    let entry = Entry {
+        class: Class::Secret,
+        kinds: Kinds::NONE,
+        source: Name::parse("elsewhere").unwrap(),
+        at: Moment(1),
+    };
+    let id = Ident::parse(&exit.session).unwrap();
+    exit.stand.store.raise(&id, entry).await.unwrap();
+    let ended = tokio::time::timeout(PATIENCE, tunnel.read(&mut reply))
+        .await
+        .unwrap();
+    assert!(matches!(ended, Ok(0) | Err(_)), "{ended:?}");
+    exit.until_refused("label-above-ceiling", 1).await;
 }
 
 #[tokio::test]
@@ -200,10 +233,8 @@ async fn an_opened_tunnel_is_looked_into_and_judged_by_each_request() {
         exit.secure.seen()
     );
 
-    let key = format!(
-        "GET /?key=AKIA{} HTTP/1.1\r\nHost: scan.test:{port}\r\n\r\n",
-        "IOSFODNN7REALKEY"
-    );
+    let canary = ["AKIA", "Q3XGZ7MWL4PN", "RT2B"].concat();
+    let key = format!("GET /?key={canary} HTTP/1.1\r\nHost: scan.test:{port}\r\n\r\n");
     let elsewhere = "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n";
     let folded = format!("GET / HTTP/1.1\r\nHost: scan.test:{port}\r\nX: a\r\n b\r\n\r\n");
     for (request, rule) in [

@@ -1,0 +1,154 @@
+//! The same with containers, on a Podman that the test starts: no network but the proxy, and a network that somebody gave one
+//! is taken from it when the label rises.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+
+mod run;
+mod sandbox;
+
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use run::gateway::{Gateway, create_token};
+use run::{Place, Ran};
+use sandbox::podman::{IMAGE, Podman};
+use sandbox::{Cable, Greeter, has, workspace};
+use serde_json::json;
+
+fn can_contain() -> bool {
+    has("podman") && has("runc") && has("busybox") && has("ip") && has("nsenter")
+}
+
+#[test]
+fn a_container_reaches_the_listed_host_through_the_proxy_and_nothing_else() {
+    if !can_contain() {
+        return;
+    }
+    let (place, cable) = (Place::new(), Cable::lay(5));
+    let workspace = workspace(&place);
+    let podman = Podman::start(&place.path("podman"));
+    let greeter = Greeter::at(cable.listed);
+    let (address, port) = (cable.listed, greeter.port);
+    place.write(
+        "tidegate.toml",
+        &format!("[egress.destinations.\"{address}\"]\nceiling = \"public\"\nports = [{port}]\n"),
+    );
+    let script = format!(
+        "echo kept > kept; wget -q -O- http://{address}:{port}/ && ! wget -q -Y off -O- http://{address}:{port}/ \
+         && ! ls {} && exit 5",
+        place.path("state").display()
+    );
+    let socket = podman.socket();
+    let args = [
+        "--quiet",
+        "--image",
+        IMAGE,
+        "--engine",
+        socket.to_str().unwrap(),
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ];
+    let ran: Ran = sandbox::run(&place, &args).output().unwrap().into();
+    assert_eq!((ran.code, ran.stdout.as_str()), (5, "hello"), "{}", ran.stderr);
+    assert_eq!(greeter.count(), 1);
+    assert_eq!(fs::read_to_string(workspace.join("kept")).unwrap(), "kept\n");
+    assert_eq!(
+        podman.ask(&["ps", "--all", "--quiet"]),
+        "",
+        "it went with its command"
+    );
+}
+
+#[test]
+fn a_rise_takes_the_network_of_a_container_that_has_one_and_keeps_its_files() {
+    if !can_contain() {
+        return;
+    }
+    let (place, cable) = (Place::new(), Cable::lay(6));
+    let workspace = workspace(&place);
+    let podman = Podman::start(&place.path("podman"));
+    let greeter = Greeter::at(cable.listed);
+    let (address, port) = (cable.listed, greeter.port);
+    let mount = format!("{0}:{0}", workspace.display());
+    podman.ask(&[
+        "run",
+        "--detach",
+        "--name",
+        "box",
+        "--network",
+        "host",
+        "--volume",
+        &mount,
+        IMAGE,
+        "sleep",
+        "9999",
+    ]);
+    podman.ask(&["exec", "box", "sh", "-c", "echo own > /root/own"]);
+    place.write("tidegate.toml", "[egress]\nlisten = \"127.0.0.1:0\"\n");
+    let gateway = Gateway::start(&place, &[]);
+    let token = create_token(&place, "agent", "alice");
+    let fetch = format!("wget -q -Y off -O- http://{address}:{port}/");
+    let script = format!(
+        "cd {}; while {fetch} > /dev/null; do touch ready; sleep 0.05; done",
+        workspace.display()
+    );
+    let socket = podman.socket();
+    let prepared = |script: &str| {
+        let mut command = place.command(&[
+            "run",
+            "--workspace",
+            "work",
+            "--session",
+            "shared",
+            "--container",
+            "box",
+        ]);
+        command
+            .args(["--engine", socket.to_str().unwrap(), "--", "sh", "-c", script])
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("TIDEGATE_URL", &gateway.url)
+            .env("TIDEGATE_TOKEN", &token)
+            .stdin(Stdio::null());
+        command
+    };
+    let running = prepared(&script).stderr(Stdio::piped()).spawn().unwrap();
+    let since = Instant::now();
+    while !workspace.join("ready").exists() {
+        assert!(
+            since.elapsed() < Duration::from_secs(60),
+            "the container reaches nothing"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let raised = json!({"name": "patients", "sensitivity": "confidential"});
+    let (status, answer) = gateway.send(&token, "/v1/session/shared/datasets", Some(raised));
+    assert_eq!(status, 200, "{answer}");
+    let ended = running.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(said.contains("made anew without a network"), "{said}");
+    println!("{}", said.trim());
+    let mode = podman.ask(&["inspect", "--format", "{{.HostConfig.NetworkMode}}", "box"]);
+    assert_eq!(mode, "none");
+    greeter.count();
+    // The container is there, with its files and its workspace; what it tries leads nowhere.
+    let ran: Ran = prepared(&format!(
+        "cat /root/own; {fetch} || echo shut > {}/after",
+        workspace.display()
+    ))
+    .output()
+    .unwrap()
+    .into();
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "own\n"), "{}", ran.stderr);
+    assert_eq!(fs::read_to_string(workspace.join("after")).unwrap(), "shut\n");
+    assert_eq!(greeter.count(), 0);
+    gateway.stop();
+}
