@@ -26,7 +26,9 @@ pub(crate) fn install() -> Result<(), String> {
         say(&format!("==> installing {package}"));
         match debian_package(package) {
             Err(why) if std::env::var("CI").as_deref() != Ok("true") => {
-                say(&format!("==> the tests that need {program} will be skipped: {why}"));
+                say(&format!(
+                    "==> the tests that need {program} will be skipped: {why}"
+                ));
             }
             installed => installed?,
         }

@@ -17,7 +17,9 @@ const PRIVATE_BYTES: &str = "1073741824";
 /// Bubblewrap, where a search path finds it.
 pub(crate) fn find(path: Option<&OsStr>) -> Option<PathBuf> {
     let places = path.map(std::env::split_paths)?;
-    places.map(|place| place.join("bwrap")).find(|bwrap| bwrap.is_file())
+    places
+        .map(|place| place.join("bwrap"))
+        .find(|bwrap| bwrap.is_file())
 }
 
 /// Everything that is separated, in all cases.

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::cmsg_space;
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-    recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
 };
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::io::Interest;

@@ -49,7 +49,9 @@ pub enum LaunchError {
     #[error("nothing was run: bubblewrap cannot be started: {0}")]
     Start(io::Error),
     /// It ended before the isolation was in place.
-    #[error("nothing was run: the isolation could not be set up ({status}); `tidegate doctor` says what is missing")]
+    #[error(
+        "nothing was run: the isolation could not be set up ({status}); `tidegate doctor` says what is missing"
+    )]
     NotIsolated {
         /// How it ended.
         status: ExitStatus,

@@ -133,7 +133,11 @@ fn filter() -> Piece {
     } else {
         Err("the kernel takes no filter of system calls".to_owned())
     };
-    piece("seccomp", found, "use a kernel with CONFIG_SECCOMP_FILTER, on x86_64 or aarch64")
+    piece(
+        "seccomp",
+        found,
+        "use a kernel with CONFIG_SECCOMP_FILTER, on x86_64 or aarch64",
+    )
 }
 
 fn landlock() -> Piece {
@@ -149,7 +153,9 @@ fn landlock() -> Piece {
 #[must_use]
 pub fn podman_sockets() -> Vec<PathBuf> {
     let user = std::env::var_os("XDG_RUNTIME_DIR").map(|run| PathBuf::from(run).join("podman/podman.sock"));
-    user.into_iter().chain(["/run/podman/podman.sock".into()]).collect()
+    user.into_iter()
+        .chain(["/run/podman/podman.sock".into()])
+        .collect()
 }
 
 /// Where Docker listens, most likely first.
@@ -166,7 +172,9 @@ fn engine(name: &'static str, sockets: &[PathBuf]) -> Piece {
     let there = || sockets.iter().any(|socket| fs::symlink_metadata(socket).is_ok());
     let found = match answering {
         Some(socket) => Ok(socket.display().to_string()),
-        None if there() => Err("its socket is there, and nobody answers or it is not for this user".to_owned()),
+        None if there() => {
+            Err("its socket is there, and nobody answers or it is not for this user".to_owned())
+        }
         None => Err("no socket of it is there".to_owned()),
     };
     let remedy = match name {

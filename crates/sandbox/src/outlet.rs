@@ -39,6 +39,9 @@ impl Outlet for Address {
     }
 }
 
-async fn both_ways(mut inside: TcpStream, mut outside: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
+async fn both_ways(
+    mut inside: TcpStream,
+    mut outside: impl AsyncRead + AsyncWrite + Unpin,
+) -> io::Result<()> {
     copy_bidirectional(&mut inside, &mut outside).await.map(|_| ())
 }

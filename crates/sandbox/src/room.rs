@@ -199,7 +199,9 @@ impl Room {
     #[must_use]
     pub fn proxy(&self) -> String {
         let proxy = self.environment.get(std::ffi::OsStr::new("HTTP_PROXY"));
-        proxy.map(|url| url.to_string_lossy().into_owned()).unwrap_or_default()
+        proxy
+            .map(|url| url.to_string_lossy().into_owned())
+            .unwrap_or_default()
     }
 
     /// The system's directories that this machine has.
@@ -301,7 +303,10 @@ mod tests {
         let own = tempfile::tempdir().unwrap();
         let room = Room::around(own.path()).unwrap();
         let names: Vec<_> = room.environment.keys().filter_map(|name| name.to_str()).collect();
-        assert!(names.contains(&"PATH") && names.contains(&"https_proxy"), "{names:?}");
+        assert!(
+            names.contains(&"PATH") && names.contains(&"https_proxy"),
+            "{names:?}"
+        );
         let known = |name: &str| {
             PASSED.contains(&name) || name.starts_with("LC_") || name.to_lowercase().ends_with("_proxy")
         };

@@ -89,7 +89,9 @@ impl Connections {
                 tokio::time::sleep(std::time::Duration::from_millis(20)).await;
                 continue;
             };
-            let Some(held) = self.hold(&connection) else { continue };
+            let Some(held) = self.hold(&connection) else {
+                continue;
+            };
             let outlet = Arc::clone(&outlet);
             tasks.spawn(async move {
                 let _ = connection.set_nodelay(true);

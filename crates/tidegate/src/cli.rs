@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    check, completions, demo, doctor, egress, evidence, explain, fga, init, ledger, mcp, pins, run, scan, serve,
-    session, token, wrap,
+    check, completions, demo, doctor, egress, evidence, explain, fga, init, ledger, mcp, pins, run, scan,
+    serve, session, token, wrap,
 };
 use crate::failure::Failure;
 

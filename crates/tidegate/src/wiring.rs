@@ -232,7 +232,9 @@ fn shell(config: &Config, engine: &Arc<Engine>) -> Result<Arc<dyn Shell>, Failur
 
 #[cfg(not(target_os = "linux"))]
 fn shell(_: &Config, _: &Arc<Engine>) -> Result<Arc<dyn Shell>, Failure> {
-    Err(Failure::environment("sandbox.enabled: commands are isolated on Linux alone"))
+    Err(Failure::environment(
+        "sandbox.enabled: commands are isolated on Linux alone",
+    ))
 }
 
 /// Destroys evidence that has outlived its retention, at once and then every so often. What could not be destroyed or

@@ -46,12 +46,26 @@ fn a_container_reaches_the_listed_host_through_the_proxy_and_nothing_else() {
         place.path("state").display()
     );
     let socket = podman.socket();
-    let args = ["--quiet", "--image", IMAGE, "--engine", socket.to_str().unwrap(), "--", "sh", "-c", &script];
+    let args = [
+        "--quiet",
+        "--image",
+        IMAGE,
+        "--engine",
+        socket.to_str().unwrap(),
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ];
     let ran: Ran = sandbox::run(&place, &args).output().unwrap().into();
     assert_eq!((ran.code, ran.stdout.as_str()), (5, "hello"), "{}", ran.stderr);
     assert_eq!(greeter.count(), 1);
     assert_eq!(fs::read_to_string(workspace.join("kept")).unwrap(), "kept\n");
-    assert_eq!(podman.ask(&["ps", "--all", "--quiet"]), "", "it went with its command");
+    assert_eq!(
+        podman.ask(&["ps", "--all", "--quiet"]),
+        "",
+        "it went with its command"
+    );
 }
 
 #[test]
@@ -65,16 +79,39 @@ fn a_rise_takes_the_network_of_a_container_that_has_one_and_keeps_its_files() {
     let greeter = Greeter::at(cable.listed);
     let (address, port) = (cable.listed, greeter.port);
     let mount = format!("{0}:{0}", workspace.display());
-    podman.ask(&["run", "--detach", "--name", "box", "--network", "host", "--volume", &mount, IMAGE, "sleep", "9999"]);
+    podman.ask(&[
+        "run",
+        "--detach",
+        "--name",
+        "box",
+        "--network",
+        "host",
+        "--volume",
+        &mount,
+        IMAGE,
+        "sleep",
+        "9999",
+    ]);
     podman.ask(&["exec", "box", "sh", "-c", "echo own > /root/own"]);
     place.write("tidegate.toml", "[egress]\nlisten = \"127.0.0.1:0\"\n");
     let gateway = Gateway::start(&place, &[]);
     let token = create_token(&place, "agent", "alice");
     let fetch = format!("wget -q -Y off -O- http://{address}:{port}/");
-    let script = format!("cd {}; while {fetch} > /dev/null; do touch ready; sleep 0.05; done", workspace.display());
+    let script = format!(
+        "cd {}; while {fetch} > /dev/null; do touch ready; sleep 0.05; done",
+        workspace.display()
+    );
     let socket = podman.socket();
     let prepared = |script: &str| {
-        let mut command = place.command(&["run", "--workspace", "work", "--session", "shared", "--container", "box"]);
+        let mut command = place.command(&[
+            "run",
+            "--workspace",
+            "work",
+            "--session",
+            "shared",
+            "--container",
+            "box",
+        ]);
         command
             .args(["--engine", socket.to_str().unwrap(), "--", "sh", "-c", script])
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -86,7 +123,10 @@ fn a_rise_takes_the_network_of_a_container_that_has_one_and_keeps_its_files() {
     let running = prepared(&script).stderr(Stdio::piped()).spawn().unwrap();
     let since = Instant::now();
     while !workspace.join("ready").exists() {
-        assert!(since.elapsed() < Duration::from_secs(60), "the container reaches nothing");
+        assert!(
+            since.elapsed() < Duration::from_secs(60),
+            "the container reaches nothing"
+        );
         std::thread::sleep(Duration::from_millis(10));
     }
     let raised = json!({"name": "patients", "sensitivity": "confidential"});
@@ -100,10 +140,13 @@ fn a_rise_takes_the_network_of_a_container_that_has_one_and_keeps_its_files() {
     assert_eq!(mode, "none");
     greeter.count();
     // The container is there, with its files and its workspace; what it tries leads nowhere.
-    let ran: Ran = prepared(&format!("cat /root/own; {fetch} || echo shut > {}/after", workspace.display()))
-        .output()
-        .unwrap()
-        .into();
+    let ran: Ran = prepared(&format!(
+        "cat /root/own; {fetch} || echo shut > {}/after",
+        workspace.display()
+    ))
+    .output()
+    .unwrap()
+    .into();
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "own\n"), "{}", ran.stderr);
     assert_eq!(fs::read_to_string(workspace.join("after")).unwrap(), "shut\n");
     assert_eq!(greeter.count(), 0);

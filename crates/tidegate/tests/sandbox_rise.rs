@@ -148,7 +148,15 @@ fn a_gateway_that_is_gone_is_a_label_nobody_knows() {
     let token = create_token(&place, "agent", "alice");
     program(&workspace, "watch.py", WATCHER);
     let mut running = place
-        .command(&["run", "--workspace", "work", "--quiet", "--", "python3", "watch.py"])
+        .command(&[
+            "run",
+            "--workspace",
+            "work",
+            "--quiet",
+            "--",
+            "python3",
+            "watch.py",
+        ])
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("TIDEGATE_URL", &gateway.url)
         .env("TIDEGATE_TOKEN", &token)

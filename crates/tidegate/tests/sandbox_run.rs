@@ -127,7 +127,13 @@ fn a_signal_reaches_the_command_and_nothing_outlives_it() {
             .unwrap();
         wait_until("the command runs", || workspace.join("ready").exists());
         let pid = started.id().to_string();
-        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([signal, &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
         assert_eq!(started.wait().unwrap().code(), code);
         wait_until("its child is gone", || !is_running("4321.5"));
         fs::remove_file(workspace.join("ready")).unwrap();
@@ -152,7 +158,11 @@ fn nothing_runs_where_it_cannot_be_isolated() {
         let mut command = sandbox::run(&place, &["--", "/bin/sh", "-c", "touch ran"]);
         let ran: Ran = command.env("PATH", path).output().unwrap().into();
         assert_eq!(ran.code, code, "{}", ran.stderr);
-        assert!(ran.stderr.contains("nothing was run") && ran.stderr.contains(why), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("nothing was run") && ran.stderr.contains(why),
+            "{}",
+            ran.stderr
+        );
         assert!(!workspace.join("ran").exists());
     }
 }
@@ -169,7 +179,8 @@ fn a_workspace_is_kept_apart_from_the_state_and_the_system() {
         ("/", "state", "lies inside the workspace"),
         ("missing", "state", "cannot be used"),
     ] {
-        let mut command = place.command(&["run", "--workspace", workspace, "--data-dir", state, "--", "true"]);
+        let mut command =
+            place.command(&["run", "--workspace", workspace, "--data-dir", state, "--", "true"]);
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         let ran: Ran = command.output().unwrap().into();
         assert_eq!(ran.code, 2, "{workspace}: {}", ran.stderr);
@@ -190,7 +201,11 @@ fn doctor_says_what_is_missing_and_how_to_get_it() {
     assert_eq!(code, i32::from(bare["containers"] == false));
     let missing = bare["pieces"].as_array().unwrap().iter();
     let missing: Vec<_> = missing.filter(|piece| piece["standing"] == "missing").collect();
-    assert!(missing.iter().all(|piece| piece["remedy"].as_str().is_some_and(|text| !text.is_empty())));
+    assert!(
+        missing
+            .iter()
+            .all(|piece| piece["remedy"].as_str().is_some_and(|text| !text.is_empty()))
+    );
     assert!(missing.iter().any(|piece| piece["name"] == "bubblewrap"));
     if has("bwrap") {
         let (code, here) = look(&std::env::var_os("PATH").unwrap());
@@ -211,5 +226,8 @@ fn is_running(argument: &str) -> bool {
     let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     processes
         .filter_map(|entry| fs::read(entry.path().join("cmdline")).ok())
-        .any(|line| line.split(|byte| *byte == 0).any(|word| word == argument.as_bytes()))
+        .any(|line| {
+            line.split(|byte| *byte == 0)
+                .any(|word| word == argument.as_bytes())
+        })
 }

@@ -54,18 +54,28 @@ impl<'a> Client<'a> {
 
     fn ask(&self, method: &str, params: &Value) -> Value {
         let text = self.post(method, params).text().unwrap();
-        let answers = text.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
+        let answers = text
+            .lines()
+            .map(|line| line.strip_prefix("data: ").unwrap_or(line));
         let answers = answers.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let answer = answers.filter(|answer| answer.get("method").is_none()).next_back();
+        let answer = answers
+            .filter(|answer| answer.get("method").is_none())
+            .next_back();
         answer.unwrap_or_else(|| panic!("{text}"))
     }
 
     /// What a command says, all of it as one text, and whether it failed.
     fn run(&self, arguments: Value) -> (String, bool) {
-        let answer = self.ask("tools/call", &json!({"name": "run_command", "arguments": arguments}));
+        let answer = self.ask(
+            "tools/call",
+            &json!({"name": "run_command", "arguments": arguments}),
+        );
         let result = &answer["result"];
         let blocks = result["content"].as_array().unwrap_or_else(|| panic!("{answer}"));
-        let texts: Vec<_> = blocks.iter().map(|block| block["text"].as_str().unwrap()).collect();
+        let texts: Vec<_> = blocks
+            .iter()
+            .map(|block| block["text"].as_str().unwrap())
+            .collect();
         (texts.join("\n"), result["isError"] == true)
     }
 
@@ -107,14 +117,38 @@ fn an_agent_has_a_shell_whose_network_and_label_follow_what_it_has_seen() {
     fs::write(workspace.join("fetch.py"), fetch).unwrap();
     let fetch = "python3 fetch.py 2> errors";
     for (arguments, says, failed) in [
-        (json!({"command": "echo one > kept; cat kept; echo two >&2"}), "one", false),
+        (
+            json!({"command": "echo one > kept; cat kept; echo two >&2"}),
+            "one",
+            false,
+        ),
         (json!({"command": "pwd", "directory": "."}), "work", false),
         (json!({"command": "exit 3"}), "exit code 3", true),
-        (json!({"command": "pwd", "directory": "../"}), "not in the workspace", true),
-        (json!({"command": "sleep 60", "timeout_ms": 300}), "longer than it may", true),
-        (json!({"command": "yes | head -c 100000"}), "longer than is shown", false),
-        (json!({"command": "for i in $(seq 40); do sleep 30 & done; wait"}), "more processes", true),
-        (json!({"command": "python3 -c 'x = bytearray(1 << 30)'"}), "MemoryError", true),
+        (
+            json!({"command": "pwd", "directory": "../"}),
+            "not in the workspace",
+            true,
+        ),
+        (
+            json!({"command": "sleep 60", "timeout_ms": 300}),
+            "longer than it may",
+            true,
+        ),
+        (
+            json!({"command": "yes | head -c 100000"}),
+            "longer than is shown",
+            false,
+        ),
+        (
+            json!({"command": "for i in $(seq 40); do sleep 30 & done; wait"}),
+            "more processes",
+            true,
+        ),
+        (
+            json!({"command": "python3 -c 'x = bytearray(1 << 30)'"}),
+            "MemoryError",
+            true,
+        ),
         (json!({"command": fetch}), "hello", false),
     ] {
         let (said, is_error) = client.run(arguments.clone());
@@ -127,7 +161,11 @@ fn an_agent_has_a_shell_whose_network_and_label_follow_what_it_has_seen() {
     assert_eq!(fs::read_to_string(workspace.join("kept")).unwrap(), "one\n");
 
     // What a shell has shown lies in its workspace: the session counts it, though the agent sees a stub.
-    fs::write(workspace.join("guests"), "card 4111 1111 1111 1111 of anna.meyer@example.org").unwrap();
+    fs::write(
+        workspace.join("guests"),
+        "card 4111 1111 1111 1111 of anna.meyer@example.org",
+    )
+    .unwrap();
     let (said, _) = client.run(json!({"command": "cat guests"}));
     assert!(!said.contains("4111 1111 1111 1111"), "{said}");
     assert_eq!(client.label(), "pii");
@@ -164,7 +202,10 @@ fn what_a_command_is_told_counts_too() {
 fn a_gateway_that_cannot_isolate_does_not_start_with_a_shell() {
     let place = Place::new();
     workspace(&place);
-    place.write("tidegate.toml", "[sandbox]\nenabled = true\nworkspace = \"work\"\n");
+    place.write(
+        "tidegate.toml",
+        "[sandbox]\nenabled = true\nworkspace = \"work\"\n",
+    );
     let ran = run::tidegate(&place, &["serve", "--listen", "127.0.0.1:0"]);
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     assert!(ran.stderr.contains("bubblewrap"), "{}", ran.stderr);

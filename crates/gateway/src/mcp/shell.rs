@@ -112,8 +112,7 @@ pub(super) fn wanted(caller: &Caller, session: &Ident, arguments: &Value) -> Opt
         Some(directory) => Some(directory.as_str()?.to_owned()),
         None => None,
     };
-    let is_command =
-        !command.is_empty() && command.len() <= MOST_COMMAND_BYTES && !command.contains('\0');
+    let is_command = !command.is_empty() && command.len() <= MOST_COMMAND_BYTES && !command.contains('\0');
     is_command.then(|| Wanted {
         caller: caller.clone(),
         session: session.clone(),
@@ -136,7 +135,9 @@ pub(super) fn result(ran: &Ran) -> Value {
     if !ran.network {
         last.push_str("; it had no network, because of what this session holds");
     }
-    let texts = [&ran.stdout, &ran.stderr].into_iter().filter(|text| !text.is_empty());
+    let texts = [&ran.stdout, &ran.stderr]
+        .into_iter()
+        .filter(|text| !text.is_empty());
     let content: Vec<_> = texts
         .chain([&last])
         .map(|text| json!({"type": "text", "text": text}))
@@ -160,7 +161,10 @@ mod tests {
         };
         for (arguments, is_command) in [
             (json!({"command": "ls"}), true),
-            (json!({"command": "ls", "timeout_ms": 5, "directory": "src"}), true),
+            (
+                json!({"command": "ls", "timeout_ms": 5, "directory": "src"}),
+                true,
+            ),
             (json!({"command": ""}), false),
             (json!({"command": ["ls"]}), false),
             (json!({"command": "a\u{0}b"}), false),

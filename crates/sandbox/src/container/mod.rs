@@ -71,7 +71,9 @@ pub enum ContainerError {
     #[error("the container is not running")]
     NotRunning,
     /// The way out cannot be put into it.
-    #[error("the proxy cannot be put into the container: {0}; this works for engines of this machine and this user")]
+    #[error(
+        "the proxy cannot be put into the container: {0}; this works for engines of this machine and this user"
+    )]
     WayOut(std::io::Error),
 }
 

@@ -33,7 +33,10 @@ impl Containers {
         flow: watch::Receiver<Flow>,
     ) -> Result<Valve, ContainerError> {
         let state = self.inspect(name).await?.state.unwrap_or_default();
-        let process = state.pid.filter(|pid| *pid > 0).ok_or(ContainerError::NotRunning)?;
+        let process = state
+            .pid
+            .filter(|pid| *pid > 0)
+            .ok_or(ContainerError::NotRunning)?;
         open(process, word, outlet, flow)
             .await
             .map_err(ContainerError::WayOut)

@@ -261,7 +261,9 @@ mod tests {
     #[test]
     fn new_namespaces_are_refused() {
         let made = behind(false, || {
-            let status = std::process::Command::new("unshare").args(["--user", "true"]).status();
+            let status = std::process::Command::new("unshare")
+                .args(["--user", "true"])
+                .status();
             status.unwrap().success()
         });
         assert!(!made);

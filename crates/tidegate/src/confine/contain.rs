@@ -139,7 +139,10 @@ impl<'a> Contained<'a> {
         if self.is_own
             && let Err(error) = self.containers.remove(&self.name).await
         {
-            note(format_args!("the container {} is still there: {error}", self.name));
+            note(format_args!(
+                "the container {} is still there: {error}",
+                self.name
+            ));
         }
     }
 }

@@ -51,7 +51,10 @@ impl RemoteSession {
     /// Opens a session, or goes on with one of the token's own.
     pub(crate) async fn open(gateway: Url, token: &str, asked: Option<Ident>) -> Result<Self, Failure> {
         // Errors of the client name the address; the token is in no part of them.
-        let client = Client::builder().no_proxy().build().map_err(Failure::environment)?;
+        let client = Client::builder()
+            .no_proxy()
+            .build()
+            .map_err(Failure::environment)?;
         let body = match &asked {
             Some(id) => json!({"session_id": id.as_str()}),
             None => json!({}),
@@ -63,7 +66,10 @@ impl RemoteSession {
             .json()
             .await
             .map_err(Failure::environment)?;
-        let id = opened.get("session_id").and_then(Value::as_str).unwrap_or_default();
+        let id = opened
+            .get("session_id")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let id = Ident::parse(id).map_err(Failure::environment)?;
         Ok(Self {
             client,
@@ -80,7 +86,11 @@ impl RemoteSession {
         if answer.status() == StatusCode::NOT_FOUND {
             return Ok(None);
         }
-        let exit: Exit = answered(Ok(answer)).await?.json().await.map_err(Failure::environment)?;
+        let exit: Exit = answered(Ok(answer))
+            .await?
+            .json()
+            .await
+            .map_err(Failure::environment)?;
         let proxy = Url::parse(&exit.proxy).map_err(Failure::environment)?;
         let address = address_of(&proxy).await?;
         let request = self.client.get(self.url("events")?).bearer_auth(&self.token);

@@ -69,16 +69,13 @@ impl Cell {
         if asked.image.is_some() || asked.container.is_some() {
             return Ok(Self::Container(contain::engine(asked.engine.as_deref()).await?));
         }
-        Launch::find(ENTER).map(Self::Namespaces).map_err(Failure::environment)
+        Launch::find(ENTER)
+            .map(Self::Namespaces)
+            .map_err(Failure::environment)
     }
 }
 
-async fn run_in_session(
-    asked: &Run,
-    config: &Config,
-    room: Room,
-    cell: &Cell,
-) -> Result<i32, Failure> {
+async fn run_in_session(asked: &Run, config: &Config, room: Room, cell: &Cell) -> Result<i32, Failure> {
     let signals = Signals::listen()?;
     match (&asked.gateway, &asked.token) {
         (Some(gateway), Some(token)) => {
@@ -111,13 +108,7 @@ fn introduce(asked: &Run, session: &Ident) {
     }
 }
 
-async fn start(
-    asked: &Run,
-    room: &Room,
-    cell: &Cell,
-    way: Way,
-    signals: Signals,
-) -> Result<i32, Failure> {
+async fn start(asked: &Run, room: &Room, cell: &Cell, way: Way, signals: Signals) -> Result<i32, Failure> {
     if !asked.quiet {
         tokio::spawn(tell_of_end(way.flow.clone()));
     }

@@ -66,7 +66,12 @@ impl SandboxShell {
         let class = self.settings.workspace_class;
         let failed = |error: &dyn std::fmt::Display| not_run(error, true);
         let view = self.engine.context(&wanted.caller, &wanted.session).await;
-        let label = view.map_err(|error| failed(&error))?.session.context.label().class();
+        let label = view
+            .map_err(|error| failed(&error))?
+            .session
+            .context
+            .label()
+            .class();
         if class == Class::Public || class <= label {
             return Ok(());
         }

@@ -17,7 +17,10 @@ pub(crate) fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|place| place.join(program).is_file());
     let must = std::env::var("CI").as_deref() == Ok("true");
-    assert!(found || !must, "{program} is not installed, and nothing may be skipped in CI");
+    assert!(
+        found || !must,
+        "{program} is not installed, and nothing may be skipped in CI"
+    );
     if !found {
         eprintln!("skipped: {program} is not installed");
     }

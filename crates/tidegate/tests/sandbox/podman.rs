@@ -42,7 +42,10 @@ impl Podman {
         };
         let since = Instant::now();
         while std::os::unix::net::UnixStream::connect(podman.socket()).is_err() {
-            assert!(since.elapsed() < Duration::from_secs(60), "podman does not answer");
+            assert!(
+                since.elapsed() < Duration::from_secs(60),
+                "podman does not answer"
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
         podman.import();
@@ -85,7 +88,9 @@ impl Podman {
 
 impl Drop for Podman {
     fn drop(&mut self) {
-        let _ = podman(&self.directory).args(["rm", "--all", "--force", "--time", "0"]).output();
+        let _ = podman(&self.directory)
+            .args(["rm", "--all", "--force", "--time", "0"])
+            .output();
         let _ = self.service.kill();
         let _ = self.service.wait();
     }

@@ -78,7 +78,10 @@ impl Session {
         }
         if let Some(tool) = self.shell_tool() {
             shown.retain(|other| other.text("name") != tool.text("name"));
-            let entry = manifest.tools.iter().find(|entry| entry.name.as_str() == RUN_COMMAND);
+            let entry = manifest
+                .tools
+                .iter()
+                .find(|entry| entry.name.as_str() == RUN_COMMAND);
             shown.extend(entry.map(|entry| present::tool(tool, &entry.name, Some(entry))));
         }
         shown.extend(own::tools());

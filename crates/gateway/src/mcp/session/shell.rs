@@ -38,7 +38,9 @@ impl Session {
             shell::wanted(&self.caller, &self.id, &arguments),
         ) else {
             let reason = "a command is needed, as text that a shell understands";
-            return Err(Stopped::by("no-command", reason, "send {\"command\": \"...\"}").coded(code::INVALID_PARAMS));
+            return Err(
+                Stopped::by("no-command", reason, "send {\"command\": \"...\"}").coded(code::INVALID_PARAMS)
+            );
         };
         let engine = self.engine();
         let authorized = engine
@@ -75,7 +77,9 @@ impl Session {
     async fn hold(&self, name: &Name, class: Class) -> Result<(), Stopped> {
         let view = self.engine().context(&self.caller, &self.id).await?;
         if class > view.session.context.label().class() {
-            let added = self.engine().add_dataset(&self.caller, &self.id, name.clone(), class);
+            let added = self
+                .engine()
+                .add_dataset(&self.caller, &self.id, name.clone(), class);
             added.await?;
         }
         Ok(())
