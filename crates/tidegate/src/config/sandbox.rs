@@ -144,11 +144,20 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (text, wrong) in [
-            ("[sandbox]\nenabled = true\n", "sandbox.enabled needs sandbox.workspace"),
-            ("[sandbox]\nenv = [\"TIDEGATE_TOKEN\"]\n", "none of tidegate's own"),
+            (
+                "[sandbox]\nenabled = true\n",
+                "sandbox.enabled needs sandbox.workspace",
+            ),
+            (
+                "[sandbox]\nenv = [\"TIDEGATE_TOKEN\"]\n",
+                "none of tidegate's own",
+            ),
             ("[sandbox]\nenv = [\"tidegate_url\"]\n", "none of tidegate's own"),
             ("[sandbox]\nenv = [\"A=b\"]\n", "sandbox.env"),
-            ("[sandbox]\nworkspace_class = \"privat\"\n", "sandbox.workspace_class"),
+            (
+                "[sandbox]\nworkspace_class = \"privat\"\n",
+                "sandbox.workspace_class",
+            ),
             ("[sandbox]\nprocesses = 0\n", "sandbox.processes must be between"),
             ("[sandbox]\ntimeout = 5\n", "unknown key sandbox.timeout"),
             (
