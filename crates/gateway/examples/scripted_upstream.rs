@@ -75,7 +75,14 @@ impl Server {
             ),
             Some("tools/list") => answer(&id, json!({"tools": self.tools()})),
             Some("tools/call") => self.call(&id, params),
-            Some("resources/list") => answer(&id, json!({"resources": [{"uri": "mail://1", "name": "one"}]})),
+            Some("resources/list") => {
+                let described = format!("a mail{}", self.twist());
+                let listed = json!([
+                    {"uri": "mail://1", "name": "one"},
+                    {"uri": "mail://2", "name": "two", "description": described},
+                ]);
+                answer(&id, json!({"resources": listed}));
+            }
             Some("resources/templates/list") => answer(
                 &id,
                 json!({"resourceTemplates": [{"uriTemplate": "mail://{n}", "name": "mail"}]}),
@@ -84,7 +91,11 @@ impl Server {
                 &id,
                 json!({"contents": [{"uri": params["uri"], "text": "a mail", "x-unknown": 1}]}),
             ),
-            Some("prompts/list") => answer(&id, json!({"prompts": [{"name": "greet"}]})),
+            Some("prompts/list") => {
+                let described = format!("greets{}", self.twist());
+                let listed = json!([{"name": "greet"}, {"name": "welcome", "description": described}]);
+                answer(&id, json!({"prompts": listed}));
+            }
             Some("prompts/get") => {
                 let text = json!({"type": "text", "text": "say hello"});
                 answer(&id, json!({"messages": [{"role": "user", "content": text}]}));
@@ -99,14 +110,15 @@ impl Server {
         }
     }
 
-    fn tools(&self) -> Vec<Value> {
+    /// What some definitions say in addition once they were changed.
+    fn twist(&self) -> &'static str {
         let is_changed = self.changed.as_ref().is_some_and(|file| file.exists());
+        if is_changed { " (new)" } else { "" }
+    }
+
+    fn tools(&self) -> Vec<Value> {
         let describe = |name: &&str| {
-            let twist = if is_changed && *name == "echo" {
-                " (new)"
-            } else {
-                ""
-            };
+            let twist = if *name == "echo" { self.twist() } else { "" };
             json!({
                 "name": name,
                 "description": format!("does {name}{twist}"),
@@ -149,7 +161,10 @@ impl Server {
             }
             "change" => {
                 std::fs::write(self.changed.as_ref().unwrap(), "").unwrap();
-                say(&json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+                for sort in ["tools", "prompts", "resources"] {
+                    let method = format!("notifications/{sort}/list_changed");
+                    say(&json!({"jsonrpc": "2.0", "method": method}));
+                }
                 text(id, "changed");
             }
             "fail" => say(

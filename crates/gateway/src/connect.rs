@@ -6,15 +6,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tidegate_connect::{Brought, Connector, Failure, Offer};
 use tidegate_core::{Decision, Ident, Name, Refusal, Tool};
 use tidegate_engine::{
-    AccessError, Bringing, Caller, Catalogued, DeliverError, Delivered, Engine, Form, Payload, VeilError,
+    AccessError, Bringing, Caller, Catalogued, DeliverError, Delivered, Engine, Payload, VeilError,
 };
 use tidegate_store::{Gate, Session};
 
-use crate::mcp::{Definition, Object, Pins, Standing, digest};
+use crate::mcp::{Definition, Kind, Object, Pins, Standing, digest};
 
 /// The tools of the connectors.
 #[derive(Default)]
@@ -44,8 +44,6 @@ pub(crate) struct Call {
     pub(crate) tool: Name,
     /// Its arguments.
     pub(crate) arguments: Value,
-    /// The shape in which the answer is wanted.
-    pub(crate) form: Form,
     /// Whether the answer is to be sealed.
     pub(crate) seal: bool,
 }
@@ -123,12 +121,18 @@ impl Connectors {
                 .await
                 .unwrap_or(true);
             let definition = Definition {
-                tool: offer.tool.clone(),
-                digest: object.as_ref().and_then(digest).unwrap_or_default(),
+                kind: Kind::Tool,
+                name: offer.tool.clone(),
+                digest: object
+                    .and_then(|object| digest(Kind::Tool, &object))
+                    .unwrap_or_default(),
                 gives_orders,
             };
-            let standing = pins.check(connector.name(), std::slice::from_ref(&definition))?;
-            if standing.first() != Some(&Standing::Trusted) {
+            let checked = pins.check(connector.name(), std::slice::from_ref(&definition))?;
+            if !checked
+                .first()
+                .is_some_and(|checked| checked.standing == Standing::Trusted)
+            {
                 held.push(name.clone());
             }
         }
@@ -178,7 +182,6 @@ impl Connectors {
         let Call {
             tool,
             arguments,
-            form,
             seal,
         } = call;
         let (connector, offer) = self.tools.get(&tool).ok_or(CallError::Unknown)?;
@@ -196,9 +199,7 @@ impl Connectors {
             .unveil(&permit, &authorized.unveiling, payload.into_exposed())
             .await?;
         let brought = connector.call(&offer.tool, permit.clear(arguments)).await?;
-        let delivered = engine
-            .bring(caller, id, &tool, bringing(brought, form, seal))
-            .await?;
+        let delivered = engine.bring(caller, id, &tool, bringing(brought, seal)).await?;
         Ok(Called {
             before: authorized.session,
             passed,
@@ -207,29 +208,21 @@ impl Connectors {
     }
 }
 
-fn bringing(brought: Brought, form: Form, seal: bool) -> Bringing {
+fn bringing(brought: Brought, seal: bool) -> Bringing {
     let Brought {
         content,
         class,
         fields,
         dataset,
     } = brought;
-    let content = match form {
-        Form::McpResult => json!({
-            "content": [{"type": "text", "text": content.to_string()}],
-            "structuredContent": content,
-        }),
-        Form::Plain | Form::McpError | Form::Notice | Form::Question => content,
-    };
     Bringing {
-        content: Payload::new(content),
-        form,
         seal,
         catalogued: Some(Catalogued {
             class,
             fields,
             dataset,
         }),
+        ..Bringing::plain(Payload::new(content))
     }
 }
 

@@ -147,6 +147,79 @@ async fn a_tool_that_changes_after_it_was_seen_is_held_until_approved() {
     assert_eq!(text_of(&client.call("echo", json!({})).await), "{}");
 }
 
+/// The names of what is listed.
+fn listed(answer: &Value, member: &str) -> Vec<String> {
+    let items = answer[member].as_array().unwrap().iter();
+    items
+        .map(|item| item["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn prompts_and_resources_that_change_are_held_too_and_that_is_on_the_record() {
+    let directory = tempfile::tempdir().unwrap();
+    let changed = directory.path().join("changed").to_str().unwrap().to_owned();
+    let servers = vec![server("scripted", true, scripted(&[changed]))];
+    let stand = Stand::start_mcp(Setting::default(), policy(""), servers, options()).await;
+    let mut client = Client::greet(&stand).await;
+    for (method, member, name) in [
+        ("prompts/list", "prompts", "welcome"),
+        ("resources/list", "resources", "two"),
+    ] {
+        assert!(listed(&client.ask(method, json!({})).await, member).contains(&name.to_owned()));
+    }
+    client.call("change", json!({})).await;
+    for (method, params) in [
+        ("prompts/get", json!({"name": "welcome"})),
+        ("resources/list", json!({})),
+        ("resources/read", json!({"uri": "mail://2"})),
+    ] {
+        let answer = client.exchange(method, params).await;
+        if method == "resources/list" {
+            assert_eq!(listed(&answer["result"], "resources"), ["one", "session"]);
+        } else {
+            assert_eq!(
+                answer["error"]["data"]["rule"], "definition-changed",
+                "{method}: {answer}"
+            );
+        }
+    }
+    assert_eq!(
+        listed(&client.ask("prompts/list", json!({})).await, "prompts"),
+        ["greet"]
+    );
+    client.ask("resources/read", json!({"uri": "mail://1"})).await;
+
+    let auditor = stand.holder(Role::Auditor, "ada", None).await;
+    let page = stand
+        .get(&auditor, "/v1/provenance?event=definition_held&limit=100")
+        .await;
+    let records = page["records"].as_array().unwrap().iter();
+    let held: Vec<_> = records
+        .map(|record| {
+            (
+                record["event"]["kind"].clone(),
+                record["event"]["offered"].clone(),
+            )
+        })
+        .collect();
+    for expected in [("prompt", "welcome"), ("resource", "mail://2")] {
+        let expected = (json!(expected.0), json!(expected.1));
+        assert_eq!(
+            held.iter().filter(|held| **held == expected).count(),
+            1,
+            "{held:?}"
+        );
+    }
+    let pins = Pins::in_directory(stand.directory.path());
+    assert!(pins.approve("scripted", "prompt:welcome").unwrap());
+    assert_eq!(
+        listed(&client.ask("prompts/list", json!({})).await, "prompts"),
+        ["greet", "welcome"]
+    );
+    client.ask("prompts/get", json!({"name": "welcome"})).await;
+}
+
 /// Speaks under a handle that is not the client's, and then under its own.
 async fn check_not_found(client: &mut Client, session: &str) {
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();

@@ -150,7 +150,7 @@ fn what_a_query_touches_is_what_the_session_takes() {
         "connect",
         json!({"tool": "crm.query", "arguments": {"query": "SELECT body FROM contracts"}, "seal": true}),
     );
-    assert!(sealed["response"]["content"]["handle"].is_string(), "{sealed}");
+    assert!(sealed["response"]["content"]["sealed"].is_string(), "{sealed}");
     assert_eq!(agent.state()["sensitivity"], "internal");
 
     // A label above its ceiling closes a connector before anything is asked of its source.
@@ -205,9 +205,9 @@ fn files_tag_by_path_and_pdfs_are_read_by_a_process_of_their_own() {
     let checked = tidegate(&place, &["check", "tidegate.toml"]);
     assert_eq!(checked.code, 2);
     assert!(
-        checked.stderr.contains("data_dir lies inside a workspace"),
+        checked.stdout.contains("data_dir lies inside a workspace"),
         "{}",
-        checked.stderr
+        checked.stdout
     );
 }
 
@@ -368,27 +368,27 @@ fn a_public_document_becomes_tools_against_a_live_server() {
     };
     assert_eq!(
         body("getAllData", json!({"limit": 1}))["body"]["data"],
-        json!([{"id": 1, "name": "Mars"}])
+        json!([{"id": 1, "name": "HD 40307g"}])
     );
     let made = body(
         "createPlanet",
-        json!({"body": {"name": "Saturn", "type": "gas_giant"}}),
+        json!({"body": {"name": "GJ 504 b", "type": "gas_giant"}}),
     );
     assert_eq!((&made["status"], &made["body"]["id"]), (&json!(201), &json!(3)));
     assert_eq!(
         body("getPlanet", json!({"planetId": 3}))["body"]["name"],
-        "Saturn"
+        "GJ 504 b"
     );
     assert_eq!(body("deletePlanet", json!({"planetId": 3}))["status"], 204);
     assert_eq!(body("getPlanet", json!({"planetId": 3}))["status"], 404);
     let elsewhere = body("getPlanet", json!({"planetId": 302}));
     assert_eq!(
         (&elsewhere["status"], &elsewhere["body"]),
-        (&json!(302), &json!(""))
+        (&json!(302), &json!(null))
     );
     assert_eq!(agent.state()["sensitivity"], "public");
     let me = body("getMe", json!({}));
-    assert_eq!(me["body"]["name"], "Marc");
+    assert_eq!(me["body"]["id"], 1);
     assert!(me["body"]["email"].as_str().unwrap().starts_with('{'), "{me}");
     assert_eq!(agent.state()["sensitivity"], "internal");
     gateway.stop();

@@ -41,7 +41,7 @@ fn a_container_reaches_the_listed_host_through_the_proxy_and_nothing_else() {
         &format!("[egress.destinations.\"{address}\"]\nceiling = \"public\"\nports = [{port}]\n"),
     );
     let script = format!(
-        "echo kept > kept; wget -q -O- http://{address}:{port}/ && ! wget -q -T 2 -Y off -O- http://{address}:{port}/ \
+        "echo kept > kept; wget -q -O- http://{address}:{port}/ && ! wget -q -Y off -O- http://{address}:{port}/ \
          && ! ls {} && exit 5",
         place.path("state").display()
     );
@@ -96,7 +96,7 @@ fn a_rise_takes_the_network_of_a_container_that_has_one_and_keeps_its_files() {
     place.write("tidegate.toml", "[egress]\nlisten = \"127.0.0.1:0\"\n");
     let gateway = Gateway::start(&place, &[]);
     let token = create_token(&place, "agent", "alice");
-    let fetch = format!("wget -q -T 2 -Y off -O- http://{address}:{port}/");
+    let fetch = format!("wget -q -Y off -O- http://{address}:{port}/");
     let script = format!(
         "cd {}; while {fetch} > /dev/null; do touch ready; sleep 0.05; done",
         workspace.display()

@@ -112,10 +112,10 @@ fn a_rise_cuts_what_is_open_and_nothing_opens_again() {
         let (bytes, last, ended) = listener.ended.recv_timeout(Duration::from_secs(60)).unwrap();
         assert!(bytes > 0);
         println!(
-            "label raised in {:?}; last byte {} after the answer, connection gone {} after it",
-            answered - asked,
-            after(answered, last),
-            after(answered, ended),
+            "after the rise was asked for: last byte {}, connection gone {}, asker answered {}",
+            after(asked, last),
+            after(asked, ended),
+            after(asked, answered),
         );
     }
     let ended = running.wait_with_output().unwrap();

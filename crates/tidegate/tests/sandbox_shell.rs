@@ -58,9 +58,7 @@ impl<'a> Client<'a> {
             .lines()
             .map(|line| line.strip_prefix("data: ").unwrap_or(line));
         let answers = answers.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let answer = answers
-            .filter(|answer| answer.get("method").is_none())
-            .next_back();
+        let answer = answers.rfind(|answer| answer.get("method").is_none());
         answer.unwrap_or_else(|| panic!("{text}"))
     }
 
@@ -112,9 +110,10 @@ fn an_agent_has_a_shell_whose_network_and_label_follow_what_it_has_seen() {
     let tools = listed["result"]["tools"].as_array().unwrap();
     assert!(tools.iter().any(|tool| tool["name"] == "run_command"), "{listed}");
 
-    let fetch = format!(
-        "python3 -c \"import urllib.request as u; print(u.urlopen('http://{address}:{port}/').read())\""
-    );
+    // In a file, because an address inside is internal by itself and would count as told.
+    let fetch = format!("import urllib.request as u; print(u.urlopen('http://{address}:{port}/').read())");
+    fs::write(workspace.join("fetch.py"), fetch).unwrap();
+    let fetch = "python3 fetch.py 2> errors";
     for (arguments, says, failed) in [
         (
             json!({"command": "echo one > kept; cat kept; echo two >&2"}),

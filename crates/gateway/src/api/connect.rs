@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tidegate_connect::Failure;
 use tidegate_core::{Refusal, Rule};
-use tidegate_engine::{AccessError, Form};
+use tidegate_engine::AccessError;
 use tidegate_store::Gate;
 use utoipa::ToSchema;
 
@@ -62,7 +62,6 @@ pub(crate) async fn call(
             Value::Null => Value::Object(Map::new()),
             arguments => arguments,
         },
-        form: Form::Plain,
         seal: body.seal,
     };
     let refusal = |decision: &'static str, refusal: &Refusal, gate: Option<&Gate>| ConnectAnswer {

@@ -32,7 +32,7 @@ use tidegate_engine::{Caller, Engine, OpenRequest, OpenSessionError};
 pub(crate) use downstream::http;
 pub(crate) use object::{Object, raw};
 pub(crate) use pins::digest;
-pub use pins::{Definition, Pin, Pins, Standing};
+pub use pins::{Checked, Definition, Kind, Pin, Pins, Standing};
 pub use shell::{NotRun, RUN_COMMAND, Ran, Shell, Wanted};
 pub use upstream::{Reach, Upstream};
 

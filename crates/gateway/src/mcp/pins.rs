@@ -1,8 +1,8 @@
-//! Tool definitions as they were first seen.
+//! Definitions of tools, resources and prompts as they were first seen.
 //!
-//! What a tool says of itself steers the agent that reads it, so a definition that changes after somebody came to trust it
-//! is held: not shown, not callable, and logged, until a person approves it. The file is shared by every gateway on a
-//! data directory; it is changed under a lock and put in place whole.
+//! What a server says of something it offers steers the agent that reads it, so a definition that changes after somebody
+//! came to trust it is held: not shown, not to be used, and on the record, until a person approves it. The file is shared
+//! by every gateway on a data directory; it is changed under a lock and put in place whole.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -10,14 +10,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::object::Object;
 use super::strict;
 
-/// The most tools of one server that are pinned; one beyond is held.
-const MOST_TOOLS: usize = 5_000;
+/// The most things of one sort that one server has pinned; one beyond is held.
+const MOST_PINNED: usize = 5_000;
 
 /// The pins of a data directory.
 #[derive(Clone, Debug)]
@@ -25,7 +25,80 @@ pub struct Pins {
     path: PathBuf,
 }
 
-/// What is known of one tool's definition.
+/// What sort of thing a server offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A tool.
+    Tool,
+    /// A resource.
+    Resource,
+    /// A template for addresses of resources.
+    Template,
+    /// A prompt.
+    Prompt,
+}
+
+impl Kind {
+    /// The sort as records and people spell it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Resource => "resource",
+            Self::Template => "template",
+            Self::Prompt => "prompt",
+        }
+    }
+
+    /// The member that names one.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Tool | Self::Prompt => "name",
+            Self::Resource => "uri",
+            Self::Template => "uriTemplate",
+        }
+    }
+
+    /// What one says of itself, beside its name.
+    pub(crate) const fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::Tool => &[
+                "title",
+                "description",
+                "inputSchema",
+                "outputSchema",
+                "annotations",
+                "execution",
+            ],
+            Self::Resource | Self::Template => &["name", "title", "description", "mimeType", "annotations"],
+            Self::Prompt => &["title", "description", "arguments"],
+        }
+    }
+
+    /// Under which name one is pinned: a tool under its own, anything else with its sort before it.
+    fn pinned_as(self, name: &str) -> String {
+        match self {
+            Self::Tool => name.to_owned(),
+            Self::Resource | Self::Template | Self::Prompt => format!("{}:{name}", self.as_str()),
+        }
+    }
+
+    /// How many of the pins are of this sort.
+    fn count(self, pins: &BTreeMap<String, Pin>) -> usize {
+        let others = [Self::Resource, Self::Template, Self::Prompt];
+        let is = |name: &str, kind: Self| {
+            let rest = name.strip_prefix(kind.as_str());
+            rest.is_some_and(|rest| rest.starts_with(':'))
+        };
+        let of_sort = |name: &&String| match self {
+            Self::Tool => !others.iter().any(|other| is(name, *other)),
+            other => is(name, other),
+        };
+        pins.keys().filter(of_sort).count()
+    }
+}
+
+/// What is known of one definition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pin {
     /// The digest of the definition in force.
@@ -38,8 +111,10 @@ pub struct Pin {
 /// A definition as a server gives it now.
 #[derive(Clone, Debug)]
 pub struct Definition {
-    /// The tool, as the server calls it.
-    pub tool: String,
+    /// What sort of thing it is of.
+    pub kind: Kind,
+    /// The thing, as the server calls it.
+    pub name: String,
     /// The digest of what it says of itself.
     pub digest: String,
     /// Whether what it says gives orders to whoever reads it.
@@ -53,6 +128,15 @@ pub enum Standing {
     Trusted,
     /// Changed since, or not to be pinned.
     Held,
+}
+
+/// How a definition stands, and whether that is news.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// How it stands.
+    pub standing: Standing,
+    /// Whether it is held since now.
+    pub newly_held: bool,
 }
 
 type Table = BTreeMap<String, BTreeMap<String, Pin>>;
@@ -71,7 +155,7 @@ impl Pins {
     ///
     /// # Errors
     /// When the pins cannot be read or written; then nothing is trusted.
-    pub fn check(&self, server: &str, definitions: &[Definition]) -> io::Result<Vec<Standing>> {
+    pub fn check(&self, server: &str, definitions: &[Definition]) -> io::Result<Vec<Checked>> {
         self.change(|table| {
             let pins = table.entry(server.to_owned()).or_default();
             let standing = |definition: &Definition| stand(pins, server, definition);
@@ -79,7 +163,7 @@ impl Pins {
         })
     }
 
-    /// Every tool with its pin: server, tool, pin.
+    /// Every pin: the server, what it is of, the pin. What is no tool has its sort before its name.
     ///
     /// # Errors
     /// When the pins cannot be read.
@@ -91,7 +175,7 @@ impl Pins {
         Ok(self.read()?.into_iter().flat_map(flat).collect())
     }
 
-    /// Trusts the definition of a tool that is held. False when none is.
+    /// Trusts a definition that is held. False when none is. What is no tool has its sort before its name.
     ///
     /// # Errors
     /// When the pins cannot be read or written.
@@ -111,7 +195,7 @@ impl Pins {
         self.change(|table| {
             let pin = table
                 .get_mut(server)
-                .and_then(|pins| pins.get_mut(&definition.tool));
+                .and_then(|pins| pins.get_mut(&definition.kind.pinned_as(&definition.name)));
             let pin = pin.filter(|pin| pin.held.as_ref() == Some(&definition.digest));
             let held = pin.and_then(|pin| pin.held.take().map(|held| pin.pinned = held));
             held.is_some()
@@ -151,60 +235,60 @@ impl Pins {
     }
 }
 
-fn stand(pins: &mut BTreeMap<String, Pin>, server: &str, definition: &Definition) -> Standing {
+fn stand(pins: &mut BTreeMap<String, Pin>, server: &str, definition: &Definition) -> Checked {
     let Definition {
-        tool,
+        kind,
+        name,
         digest,
         gives_orders,
     } = definition;
-    if !pins.contains_key(tool) {
-        if pins.len() >= MOST_TOOLS {
-            return Standing::Held;
+    let held = |newly_held| Checked {
+        standing: Standing::Held,
+        newly_held,
+    };
+    let name = kind.pinned_as(name);
+    if !pins.contains_key(&name) {
+        if kind.count(pins) >= MOST_PINNED {
+            return held(false);
         }
-        let pin = Pin {
-            pinned: if *gives_orders {
-                String::new()
-            } else {
-                digest.clone()
-            },
-            held: None,
+        let pinned = if *gives_orders {
+            String::new()
+        } else {
+            digest.clone()
         };
-        pins.insert(tool.clone(), pin);
+        pins.insert(name.clone(), Pin { pinned, held: None });
     }
-    let Some(pin) = pins.get_mut(tool) else {
-        return Standing::Held;
+    let Some(pin) = pins.get_mut(&name) else {
+        return held(false);
     };
     if pin.pinned == *digest {
-        return Standing::Trusted;
+        return Checked {
+            standing: Standing::Trusted,
+            newly_held: false,
+        };
     }
-    if pin.held.as_ref() != Some(digest) {
-        tracing::warn!(
-            server,
-            tool = tool.escape_debug().to_string(),
-            gives_orders,
-            "a tool's definition changed after it was first seen, or gives orders; it is held until a person approves it"
-        );
-        pin.held = Some(digest.clone());
+    if pin.held.as_ref() == Some(digest) {
+        return held(false);
     }
-    Standing::Held
+    tracing::warn!(
+        server,
+        name = name.escape_debug().to_string(),
+        gives_orders,
+        "a definition changed after it was first seen, or gives orders; it is held until a person approves it"
+    );
+    pin.held = Some(digest.clone());
+    held(true)
 }
 
-/// The digest of what a tool says of itself. The order of members does not count. `None` when it cannot be read.
-pub(crate) fn digest(tool: &Object) -> Option<String> {
-    let member = |name: &str| match tool.get(name) {
+/// The digest of what something says of itself. The order of members does not count. `None` when it cannot be read.
+pub(crate) fn digest(kind: Kind, item: &Object) -> Option<String> {
+    let member = |name: &&str| match item.get(name) {
         Some(raw) => strict::read(raw).ok(),
         None => Some(Value::Null),
     };
-    let definition = json!([
-        member("name")?,
-        member("title")?,
-        member("description")?,
-        member("inputSchema")?,
-        member("outputSchema")?,
-        member("annotations")?,
-        member("execution")?,
-    ]);
-    let hash = Sha256::digest(definition.to_string().as_bytes());
+    let names = std::iter::once(kind.name()).chain(kind.words().iter().copied());
+    let definition: Option<Vec<Value>> = names.map(|name| member(&name)).collect();
+    let hash = Sha256::digest(Value::Array(definition?).to_string().as_bytes());
     Some(hash.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -218,11 +302,40 @@ mod tests {
 
     fn seen(pins: &Pins, digest: &str, gives_orders: bool) -> Standing {
         let seen = [Definition {
-            tool: "read".to_owned(),
+            kind: Kind::Tool,
+            name: "read".to_owned(),
             digest: digest.to_owned(),
             gives_orders,
         }];
-        pins.check("files", &seen).unwrap().first().copied().unwrap()
+        pins.check("files", &seen).unwrap().first().unwrap().standing
+    }
+
+    #[test]
+    fn each_sort_has_pins_of_its_own_and_what_is_held_is_news_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let pins = Pins::in_directory(directory.path());
+        let seen = |kind, digest: &str| {
+            let seen = [Definition {
+                kind,
+                name: "read".to_owned(),
+                digest: digest.to_owned(),
+                gives_orders: false,
+            }];
+            *pins.check("files", &seen).unwrap().first().unwrap()
+        };
+        for kind in [Kind::Tool, Kind::Resource, Kind::Template, Kind::Prompt] {
+            assert_eq!(seen(kind, "a").standing, Standing::Trusted, "{kind:?}");
+            assert!(seen(kind, "b").newly_held, "{kind:?}");
+            let again = seen(kind, "b");
+            assert_eq!(
+                (again.standing, again.newly_held),
+                (Standing::Held, false),
+                "{kind:?}"
+            );
+        }
+        assert!(pins.approve("files", "prompt:read").unwrap());
+        assert_eq!(seen(Kind::Prompt, "b").standing, Standing::Trusted);
+        assert_eq!(seen(Kind::Tool, "b").standing, Standing::Held);
     }
 
     #[test]
@@ -260,7 +373,7 @@ mod tests {
 
     #[test]
     fn the_digest_sees_what_steers_and_not_how_it_is_written() {
-        let digest = |text: &str| digest(&serde_json::from_str(text).unwrap()).unwrap();
+        let digest = |text: &str| digest(Kind::Tool, &serde_json::from_str(text).unwrap()).unwrap();
         let first = digest(r#"{"name":"a","description":"x","inputSchema":{"a":1,"b":2}}"#);
         assert_eq!(
             first,

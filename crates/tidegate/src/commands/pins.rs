@@ -1,4 +1,4 @@
-//! `tidegate pins`: tool definitions as they were first seen, and those that changed since.
+//! `tidegate pins`: definitions of tools, prompts and resources as they were first seen, and those that changed since.
 
 use clap::{Args, Subcommand};
 use tidegate_gateway::mcp::Pins as Store;
@@ -7,10 +7,10 @@ use crate::failure::Failure;
 use crate::source::Places;
 use crate::terminal::{answer, note};
 
-/// List and approve the definitions of MCP tools
+/// List and approve the definitions of MCP tools, prompts and resources
 ///
 /// What a tool says of itself is remembered when it is first seen. If it says something else later, it is neither shown
-/// nor called until a person approves it here.
+/// nor called until a person approves it here. So are prompts and resources, named prompt:NAME and resource:ADDRESS.
 #[derive(Args, Debug)]
 pub(crate) struct Pins {
     #[command(subcommand)]
@@ -31,7 +31,7 @@ enum Verb {
     Approve {
         /// The server
         server: String,
-        /// The tool, as the server calls it
+        /// The tool, as the server calls it; a prompt as prompt:NAME
         tool: String,
         #[command(flatten)]
         places: Places,

@@ -1,7 +1,7 @@
 // A small server for the API that the document of @scalar/galaxy describes. It prints its address when it listens.
 import { createServer } from "node:http";
 
-const planets = new Map([[1, { id: 1, name: "Mars" }], [2, { id: 2, name: "Venus" }]]);
+const planets = new Map([[1, { id: 1, name: "HD 40307g" }], [2, { id: 2, name: "Kepler-22b" }]]);
 
 const routes = [
   ["GET", /^\/planets$/, ({ query }) => {
@@ -19,7 +19,7 @@ const routes = [
   }],
   ["DELETE", /^\/planets\/(\d+)$/, ({ id }) => [planets.delete(id) ? 204 : 404, null]],
   ["GET", /^\/me$/, ({ authorization }) => authorization === "Bearer galaxy-key"
-    ? [200, { id: 1, name: "Marc", email: "marc@example.com" }]
+    ? [200, { id: 1, email: "marc@example.com" }]
     : [401, { title: "Unauthorized", status: 401 }]],
 ];
 

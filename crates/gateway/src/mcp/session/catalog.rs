@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::mcp::object::Object;
-use crate::mcp::pins::Standing;
+use crate::mcp::pins::{Kind, Standing};
 
 /// The most addresses of one server that are remembered.
 const MOST_ADDRESSES: usize = 20_000;
@@ -15,9 +15,30 @@ pub(super) struct Catalog {
     pub(super) tools: Option<HashMap<String, Standing>>,
     addresses: HashSet<String>,
     templates: Vec<String>,
+    held: HashMap<Kind, HashSet<String>>,
 }
 
 impl Catalog {
+    /// Remembers which of the things that were listed are held.
+    pub(super) fn holds(&mut self, kind: Kind, held: HashSet<String>) {
+        self.held.insert(kind, held);
+    }
+
+    /// The things of a sort are others now.
+    pub(super) fn changed(&mut self, kind: Kind) {
+        self.held.remove(&kind);
+    }
+
+    /// Whether the things of a sort were listed.
+    pub(super) fn is_listed(&self, kind: Kind) -> bool {
+        self.held.contains_key(&kind)
+    }
+
+    /// Whether something is held, as far as it was listed.
+    pub(super) fn is_held(&self, kind: Kind, name: &str) -> bool {
+        self.held.get(&kind).is_some_and(|held| held.contains(name))
+    }
+
     /// Remembers the resources that were listed.
     pub(super) fn resources(&mut self, listed: &[Object]) {
         for resource in listed {

@@ -1,8 +1,7 @@
 //! The gateway's own connectors, as tools among those of the servers.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tidegate_core::{Manifest, Name};
-use tidegate_engine::Form;
 
 use super::govern::withheld;
 use super::stopped::Stopped;
@@ -41,7 +40,6 @@ impl Session {
         let call = Call {
             tool: Name::parse(&name).map_err(unknown)?,
             arguments: arguments.unwrap_or_else(|| Value::Object(serde_json::Map::new())),
-            form: Form::McpResult,
             seal: veil::asks_for_seal(params),
         };
         let delivered = self
@@ -51,7 +49,12 @@ impl Session {
             .await?
             .delivered;
         self.tell_label(&delivered.session, Some(outlet)).await;
-        Ok(delivered.content.ok_or_else(withheld)?.into_exposed())
+        // Both are what the agent may see, so neither can say what the other withholds.
+        let seen = delivered.content.ok_or_else(withheld)?.into_exposed();
+        Ok(json!({
+            "content": [{"type": "text", "text": seen.to_string()}],
+            "structuredContent": seen,
+        }))
     }
 }
 

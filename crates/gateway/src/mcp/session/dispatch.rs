@@ -16,6 +16,7 @@ use crate::mcp::message::{Envelope, code};
 use crate::mcp::names::{self, Surface};
 use crate::mcp::object::{Object, raw};
 use crate::mcp::outlet::{Active, LogLevel, Outlet};
+use crate::mcp::pins::Kind;
 use crate::mcp::upstream::Hello;
 use crate::mcp::{own, strict};
 
@@ -99,9 +100,9 @@ impl Session {
             }
             "resources/subscribe" | "resources/unsubscribe" => self.watch(key, outlet, request).await,
             "resources/read" => {
-                let server = self
-                    .server_of_address(&params.text("uri").unwrap_or_default())
-                    .await?;
+                let address = params.text("uri").unwrap_or_default();
+                let server = self.server_of_address(&address).await?;
+                self.check_offer(server, Kind::Resource, &address).await?;
                 self.on_surface(key, outlet, (server, Surface::Resources), request)
                     .await
             }
@@ -145,6 +146,7 @@ impl Session {
         let mut params = Object::clone(&request.params());
         let name = params.text("name").unwrap_or_default();
         let (server, own) = names::resolve(&self.hub.servers, &name).ok_or_else(no_such_prompt)?;
+        self.check_offer(server, Kind::Prompt, own).await?;
         params.set("name", raw(&own));
         let request = request.with_params(params);
         self.on_surface(key, outlet, (server, Surface::Prompts), request)

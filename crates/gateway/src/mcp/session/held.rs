@@ -92,7 +92,7 @@ impl Session {
             if *standing == Standing::Trusted {
                 continue;
             }
-            let shown = crate::mcp::names::shown(&self.hub.servers, server, &definition.tool);
+            let shown = crate::mcp::names::shown(&self.hub.servers, server, &definition.name);
             let Some(name) = shown else { continue };
             let engine = &self.hub.engine;
             let change = engine

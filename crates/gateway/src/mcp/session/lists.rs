@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 use tidegate_core::{ManifestTool, Name};
-use tidegate_engine::{Form, Payload};
+use tidegate_engine::Form;
 use tokio::task::JoinSet;
 
 use super::stopped::Stopped;
@@ -13,9 +13,9 @@ use crate::mcp::era::Era;
 use crate::mcp::message::{Envelope, code};
 use crate::mcp::names::Surface;
 use crate::mcp::object::{Object, raw};
-use crate::mcp::pins::{self, Definition, Standing};
+use crate::mcp::pins::{Kind, Standing};
 use crate::mcp::upstream::UpstreamError;
-use crate::mcp::{ClosedTools, RUN_COMMAND, names, own, present, strict};
+use crate::mcp::{ClosedTools, RUN_COMMAND, names, own, present};
 
 /// The most pages and items of one server's list.
 const MOST_PAGES: usize = 200;
@@ -97,6 +97,10 @@ impl Session {
     pub(super) async fn list_resources(&self, request: &Envelope) -> Result<Envelope, Stopped> {
         let mut shown = Vec::new();
         for (server, resources) in self.of_all(RESOURCES).await {
+            let resources = self
+                .trusted(server, Kind::Resource, resources)
+                .await
+                .unwrap_or_default();
             if let Some(mut catalog) = self.catalog(server) {
                 catalog.resources(&resources);
             }
@@ -109,6 +113,10 @@ impl Session {
     pub(super) async fn list_templates(&self, request: &Envelope) -> Result<Envelope, Stopped> {
         let mut shown = Vec::new();
         for (server, templates) in self.of_all(TEMPLATES).await {
+            let templates = self
+                .trusted(server, Kind::Template, templates)
+                .await
+                .unwrap_or_default();
             if let Some(mut catalog) = self.catalog(server) {
                 catalog.templates(&templates);
             }
@@ -120,7 +128,8 @@ impl Session {
     pub(super) async fn list_prompts(&self, request: &Envelope) -> Result<Envelope, Stopped> {
         let mut shown = Vec::new();
         for (server, prompts) in self.of_all(PROMPTS).await {
-            for mut prompt in prompts {
+            let prompts = self.trusted(server, Kind::Prompt, prompts).await;
+            for mut prompt in prompts.unwrap_or_default() {
                 let own = prompt.text("name").unwrap_or_default();
                 if let Some(name) = names::shown(&self.hub.servers, server, &own) {
                     prompt.set("name", raw(&name.as_str()));
@@ -148,6 +157,13 @@ impl Session {
         Ok(self.page(request, TASKS, &shown))
     }
 
+    /// Asks a server for its prompts, so that it is known which of them are held.
+    pub(super) async fn prompts_of(&self, server: usize) -> Result<(), Stopped> {
+        let listed = self.items(server, PROMPTS).await;
+        let prompts = listed.map_err(|why| Stopped::at_server(self.name_of(server), &why))?;
+        self.trusted(server, Kind::Prompt, prompts).await.map(|_| ())
+    }
+
     fn page(&self, request: &Envelope, sort: Sort, items: &[Object]) -> Envelope {
         let mut page = Object::default().with(sort.member, items);
         if locked(&self.hello).era == Era::Stateless {
@@ -171,44 +187,12 @@ impl Session {
             .filter_map(|tool| names::shown(&self.hub.servers, server, &own_name(tool)))
             .collect();
         self.hub.engine.discover(&names);
-        let mut definitions = Vec::new();
-        for tool in tools {
-            definitions.push(self.definition(tool, own_name(tool)).await?);
-        }
-        let (pins, name) = (self.hub.pins.clone(), self.name_of(server).to_owned());
-        let seen = definitions.clone();
-        let checked = tokio::task::spawn_blocking(move || pins.check(&name, &seen)).await;
-        let Ok(Ok(mut standings)) = checked else {
-            let reason = "the definitions that were seen before cannot be read, so no tool is trusted";
-            return Err(Stopped::by("no-pins", reason, "ask whoever runs the gateway"));
-        };
-        self.asked_about(server, &definitions, &mut standings).await?;
+        let standings = self.standings(server, Kind::Tool, tools).await?;
         if let Some(mut catalog) = self.catalog(server) {
-            let known = definitions.into_iter().map(|definition| definition.tool);
+            let known = tools.iter().map(own_name);
             catalog.tools = Some(known.zip(standings.iter().copied()).collect());
         }
         Ok(standings)
-    }
-
-    /// What a tool says of itself, looked into.
-    async fn definition(&self, tool: &Object, own: String) -> Result<Definition, Stopped> {
-        let unreadable = || {
-            let reason = "a tool's definition cannot be read, so none of its server's is trusted";
-            Stopped::by("unreadable", reason, "have the server's author look at it")
-        };
-        let digest = pins::digest(tool).ok_or_else(unreadable)?;
-        let words: Vec<_> = ["title", "description", "inputSchema", "annotations"]
-            .into_iter()
-            .filter_map(|member| tool.get(member).and_then(|raw| strict::read(raw).ok()))
-            .collect();
-        let name = Name::parse("definition").map_err(|_| unreadable())?;
-        let words = Payload::new(Value::Array(words));
-        let gives_orders = self.hub.engine.gives_orders(&name, &words).await;
-        Ok(Definition {
-            tool: own,
-            digest,
-            gives_orders: gives_orders.map_err(|_| unreadable())?,
-        })
     }
 
     /// Which server an address belongs to: who listed it, whose template fits best, or the only one there is.

@@ -6,6 +6,7 @@ mod dispatch;
 mod govern;
 mod held;
 mod lists;
+mod offers;
 mod operator;
 mod rounds;
 mod shell;

@@ -20,6 +20,7 @@ use crate::mcp::message::{Envelope, Message, code};
 use crate::mcp::names::Surface;
 use crate::mcp::object::{Object, raw};
 use crate::mcp::outlet::{Active, LogLevel, Outlet};
+use crate::mcp::pins::Kind;
 use crate::mcp::strict;
 use crate::mcp::upstream::{Connection, Incoming, Read, UpstreamError};
 
@@ -126,9 +127,13 @@ impl Session {
                 }
                 self.announce(told).await;
             }
-            "notifications/resources/list_changed" | "notifications/prompts/list_changed" => {
+            "notifications/prompts/list_changed" => {
+                if let Some(mut catalog) = self.catalog(server) {
+                    catalog.changed(Kind::Prompt);
+                }
                 self.announce(told).await;
             }
+            "notifications/resources/list_changed" => self.announce(told).await,
             "notifications/cancelled" => self.take_back_question(server, told, &params).await,
             "notifications/tasks/status" => {
                 let task = params.text("taskId").and_then(|id| self.task(&id));

@@ -1,0 +1,146 @@
+//! What servers say of the things they offer, looked into and compared with what they said before.
+
+use serde_json::Value;
+use tidegate_core::Name;
+use tidegate_engine::{HeldDefinition, Payload};
+
+use super::Session;
+use super::stopped::Stopped;
+use crate::mcp::object::Object;
+use crate::mcp::pins::{self, Definition, Kind, Standing};
+use crate::mcp::strict;
+
+impl Session {
+    /// The things that may be shown, of those that a server lists. Which are held is remembered.
+    pub(super) async fn trusted(
+        &self,
+        server: usize,
+        kind: Kind,
+        items: Vec<Object>,
+    ) -> Result<Vec<Object>, Stopped> {
+        let standings = self.standings(server, kind, &items).await?;
+        let is_held = |standing: &Standing| *standing == Standing::Held;
+        if let Some(mut catalog) = self.catalog(server) {
+            let held = items
+                .iter()
+                .zip(&standings)
+                .filter(|(_, standing)| is_held(standing));
+            catalog.holds(
+                kind,
+                held.filter_map(|(item, _)| item.text(kind.name())).collect(),
+            );
+        }
+        let standing = items.into_iter().zip(standings);
+        Ok(standing
+            .filter(|(_, standing)| !is_held(standing))
+            .map(|(item, _)| item)
+            .collect())
+    }
+
+    /// How each thing that a server lists stands to its pin. That one is held since now is put on the record.
+    pub(super) async fn standings(
+        &self,
+        server: usize,
+        kind: Kind,
+        items: &[Object],
+    ) -> Result<Vec<Standing>, Stopped> {
+        let mut definitions = Vec::new();
+        for item in items {
+            definitions.push(self.definition(kind, item).await?);
+        }
+        let (pins, name) = (self.hub.pins.clone(), self.name_of(server).to_owned());
+        let seen: Vec<_> = items
+            .iter()
+            .zip(&definitions)
+            .filter(|(item, _)| says_something(kind, item))
+            .map(|(_, definition)| definition.clone())
+            .collect();
+        let checked = tokio::task::spawn_blocking(move || pins.check(&name, &seen)).await;
+        let Ok(Ok(checked)) = checked else {
+            let reason = "the definitions that were seen before cannot be read, so none is trusted";
+            return Err(Stopped::by("no-pins", reason, "ask whoever runs the gateway"));
+        };
+        let mut checked = checked.into_iter();
+        let mut standings = Vec::new();
+        for (item, definition) in items.iter().zip(&definitions) {
+            let pinned = says_something(kind, item).then(|| checked.next()).flatten();
+            if pinned.is_some_and(|checked| checked.newly_held) {
+                self.note_held(server, definition).await;
+            }
+            standings.push(match pinned {
+                Some(checked) => checked.standing,
+                None if definition.gives_orders => Standing::Held,
+                None => Standing::Trusted,
+            });
+        }
+        if kind == Kind::Tool {
+            self.asked_about(server, &definitions, &mut standings).await?;
+        }
+        Ok(standings)
+    }
+
+    async fn note_held(&self, server: usize, definition: &Definition) {
+        let held = HeldDefinition {
+            server: self.name_of(server),
+            kind: definition.kind.as_str(),
+            offered: &definition.name,
+            gives_orders: definition.gives_orders,
+        };
+        if let Err(error) = self.engine().definition_held(held).await {
+            tracing::error!(%error, "that a definition is held could not be recorded");
+        }
+    }
+
+    /// A prompt or resource that is held is not to be used. What was never listed has said nothing that could mislead.
+    pub(super) async fn check_offer(&self, server: usize, kind: Kind, name: &str) -> Result<(), Stopped> {
+        let unlisted = self
+            .catalog(server)
+            .is_some_and(|catalog| !catalog.is_listed(kind));
+        if kind == Kind::Prompt && unlisted {
+            self.prompts_of(server).await?;
+        }
+        if self
+            .catalog(server)
+            .is_some_and(|catalog| catalog.is_held(kind, name))
+        {
+            let sort = kind.as_str();
+            let reason = format!(
+                "the {sort} is held: its definition changed after it was first seen, or gives orders"
+            );
+            let remedy =
+                "a person must look at the new definition and approve it with `tidegate pins approve`";
+            return Err(Stopped::by("definition-changed", reason, remedy));
+        }
+        Ok(())
+    }
+
+    /// What something says of itself, looked into.
+    async fn definition(&self, kind: Kind, item: &Object) -> Result<Definition, Stopped> {
+        let unreadable = || {
+            let reason = "a definition cannot be read, so none of its server's is trusted";
+            Stopped::by("unreadable", reason, "have the server's author look at it")
+        };
+        let digest = pins::digest(kind, item).ok_or_else(unreadable)?;
+        let words: Vec<_> = kind
+            .words()
+            .iter()
+            .filter_map(|member| item.get(member).and_then(|raw| strict::read(raw).ok()))
+            .collect();
+        let name = Name::parse("definition").map_err(|_| unreadable())?;
+        let words = Payload::new(Value::Array(words));
+        let gives_orders = self.engine().gives_orders(&name, &words).await;
+        Ok(Definition {
+            kind,
+            name: item.text(kind.name()).unwrap_or_default(),
+            digest,
+            gives_orders: gives_orders.map_err(|_| unreadable())?,
+        })
+    }
+}
+
+/// Whether something says more of itself than its name. A server of files lists thousands of resources that do not, and
+/// there is nothing in those that could be changed.
+fn says_something(kind: Kind, item: &Object) -> bool {
+    let words = ["title", "description", "annotations"];
+    kind != Kind::Resource || words.iter().any(|member| item.get(member).is_some())
+}
