@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use tidegate_core::{Class, ControlList, Ident, Moment, Name, Role, Tool, ToolFacts};
 use tidegate_detect::exits::Exits;
 use tidegate_detect::{Detector, DetectorConfig};
-use tidegate_engine::{Caller, Engine, Parts, Policy, Provenance};
+use tidegate_engine::{Caller, Engine, GateRules, OriginKey, Parts, Policy, Provenance};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::{App, Limits, Server, new_token, router};
 use tidegate_ledger::vault::{KeySource, Vault};
@@ -41,6 +41,19 @@ impl Stand {
         let store = SqliteStore::open(directory.join("tidegate.db"), SqliteOptions::default())?;
         Self::on(directory, Arc::new(store)).await
     }
+
+    /// The same, where people can be asked.
+    ///
+    /// # Errors
+    /// When the store cannot be made.
+    pub async fn with_gates(directory: &Path) -> Outcome<Self> {
+        let store = SqliteStore::open(directory.join("tidegate.db"), SqliteOptions::default())?;
+        let store = Arc::new(store);
+        let key = OriginKey::in_file(&directory.join("origin.key"))?;
+        let gates = Arc::clone(&store);
+        let furnish = |engine: Engine| Ok(engine.with_gates(gates, &key, GateRules::STANDARD)?);
+        Self::furnished(directory, store, furnish).await
+    }
 }
 
 impl<S: SessionStore + TokenStore + 'static> Stand<S> {
@@ -49,6 +62,14 @@ impl<S: SessionStore + TokenStore + 'static> Stand<S> {
     /// # Errors
     /// When the record cannot be made, or the store does not answer.
     pub async fn on(directory: &Path, store: Arc<S>) -> Outcome<Self> {
+        Self::furnished(directory, store, Ok).await
+    }
+
+    async fn furnished(
+        directory: &Path,
+        store: Arc<S>,
+        furnish: impl FnOnce(Engine) -> Outcome<Engine>,
+    ) -> Outcome<Self> {
         let metrics = Arc::new(Metrics::new());
         let log = DecisionLog::open(&LogTarget::File(directory.join("decisions.jsonl")))?;
         let observer = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
@@ -62,7 +83,7 @@ impl<S: SessionStore + TokenStore + 'static> Stand<S> {
             exits: Exits::NONE,
             observer,
         });
-        let engine = Arc::new(engine);
+        let engine = Arc::new(furnish(engine)?);
         let token = new_token(
             Role::Agent,
             Ident::parse("alice")?,

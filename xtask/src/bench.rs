@@ -5,9 +5,11 @@ use crate::steps::cargo;
 
 /// Each benchmark is a program in `bench/src/bin`, but for [`SDK`].
 const BENCHMARKS: &[&str] = &[
+    "console",
     "decisions",
     "detect",
     "egress",
+    "gates",
     "ledger",
     "mcp",
     SDK,

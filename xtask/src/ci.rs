@@ -3,12 +3,13 @@
 use xtask::{model, services};
 
 use crate::steps::{cargo, root, say};
-use crate::{console, deploy, mcp_clients, mcp_conformance, sandbox, sdk};
+use crate::{console, deploy, mcp_clients, mcp_conformance, openapi_document, sandbox, sdk};
 
 /// Every test of the workspace, the style checks of [`crate::tidy`] among them, with the real servers that some need.
 pub(crate) fn test() -> Result<(), String> {
     mcp_clients::install()?;
     mcp_conformance::install()?;
+    openapi_document::install()?;
     console::install()?;
     model::install(say)?;
     sdk::install()?;

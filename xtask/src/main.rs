@@ -8,6 +8,7 @@ mod eval;
 mod fuzz;
 mod mcp_clients;
 mod mcp_conformance;
+mod openapi_document;
 mod packages;
 mod sandbox;
 mod sdk;
@@ -26,6 +27,8 @@ usage: cargo xtask COMMAND
                   looks for inputs that break the detector's laws; needs cargo-fuzz
   fga-model       writes the authorization model for OpenFGA's API from crates/authority/model/tidegate.fga
   mcp-clients     the official MCP clients and servers that some tests need, into target/mcp-test
+  openapi-document
+                  a public OpenAPI document that a test needs, into target/openapi-test
   mcp-conformance the official MCP conformance suite, directly and through the gateway
   screenshots     the console in a browser, as pictures in docs/images
   sdk             the tests of the SDKs, with the frameworks they are for
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(),
         "fga-model" => xtask::model::install(steps::say).and_then(|()| xtask::model::write()),
         "mcp-clients" => mcp_clients::install(),
+        "openapi-document" => openapi_document::install(),
         "screenshots" => console::screenshots(),
         "mcp-conformance" => mcp_conformance::run(),
         "sdk" => sdk::run_alone(),

@@ -160,12 +160,7 @@ impl Engine {
         let (Decision::Hold(_), Some(gate)) = (&first.decision, &first.gate) else {
             return Ok(first);
         };
-        let decided = match self.await_gate(&gate.id, until).await {
-            Ok(gate) => gate.standing(now()),
-            // Whoever cannot look any more gives the answer there is.
-            Err(_) => return Ok(first),
-        };
-        match decided {
+        match self.await_decision(gate, until).await {
             GateState::Approved | GateState::Denied => {
                 self.authorize_for(caller, id, tool, arguments, carrier).await
             }

@@ -79,6 +79,10 @@ impl Engine {
                 tool.clone(),
             ))));
         };
+        let known = match &bringing.catalogued {
+            Some(catalogued) => &catalogued.seen_in(known),
+            None => known,
+        };
         let (found, text) = self.inspector.answer(&known.name, &bringing.content).await?;
         let found = self.hear_model(id, found, &bringing.content, text.len()).await;
         let arrival = Arrival {
@@ -90,11 +94,16 @@ impl Engine {
         };
         match arrival.found.hostile().cloned() {
             Some(assessment) => self.quarantine(arrival, &assessment).await,
-            None => self.let_in(arrival, bringing).await,
+            None => self.let_in(caller, arrival, bringing).await,
         }
     }
 
-    async fn let_in(&self, arrival: Arrival<'_>, bringing: Bringing) -> Result<Delivered, DeliverError> {
+    async fn let_in(
+        &self,
+        caller: &Caller,
+        arrival: Arrival<'_>,
+        bringing: Bringing,
+    ) -> Result<Delivered, DeliverError> {
         let Arrival {
             session: id,
             tool,
@@ -102,6 +111,10 @@ impl Engine {
             text,
             at,
         } = arrival;
+        let dataset = bringing
+            .catalogued
+            .as_ref()
+            .map(|catalogued| catalogued.dataset.clone());
         // The values themselves: a stub that comes back in a guarded argument has the origin of what it stands for.
         self.remember_answer(id, tool, &bringing.content).await?;
         let Drawn {
@@ -135,6 +148,10 @@ impl Engine {
         self.provenance.note(id, events, at).await?;
         self.publish_admitted(&admitted).await?;
         let Admitted { admission, session } = admitted;
+        let session = match dataset {
+            Some(dataset) => self.tag(caller, id, &dataset, class).await?.session,
+            None => session,
+        };
         // INVARIANT (durable before visible): store, ledger and mirror have answered, so the rise is on disk.
         let content = content.filter(|_| session.context.halted().is_none());
         Ok(Delivered {

@@ -10,6 +10,7 @@ mod audit;
 mod authority;
 mod authorize;
 mod browse;
+mod catalogued;
 mod deliver;
 mod discovered;
 pub mod egress;
@@ -45,11 +46,13 @@ pub use audit::AuditError;
 pub use authority::{Authority, Subject, Tagged, Unanswered};
 pub use authorize::Authorized;
 pub use browse::{SessionPage, Tally, Tools, Trail};
+pub use catalogued::Catalogued;
 pub use deliver::Delivered;
 pub use engine::{Engine, Parts};
 pub use error::{AccessError, DeliverError, OpenSessionError, PlanError, ResetError};
 pub use gates::{
-    Carrier, GateError, GateFeed, GateNews, GatePage, GateRules, GateView, GateWanted, Revealed, Wish,
+    Carrier, GateError, GateFeed, GateNews, GatePage, GateRules, GateView, GateWanted, Revealed, ToolChange,
+    Wish,
 };
 pub use inspect::Interrupted;
 pub use lifecycle::last_policy;

@@ -1,16 +1,14 @@
 //! Opening sessions, looking at them, tagging them, and starting them anew.
 
-use std::iter;
 use std::sync::Arc;
 
 use tidegate_core::{Class, Ident, Name, closed_by_context};
 use tidegate_ledger::Reason;
-use tidegate_ledger::event::{self, DatasetAdded, Event, SessionOpened};
+use tidegate_ledger::event::{self, SessionOpened};
 use tidegate_store::{Mirror, OpenError, Opening, Reset, Session};
 
 use crate::access::{Act, Caller, Reach, reach};
 use crate::engine::now;
-use crate::provenance::{rise_event, spelled};
 use crate::{AccessError, DeliverError, Engine, OpenSessionError, ResetError};
 
 /// A session somebody asks for. What is left out is the token's own, or made up.
@@ -154,17 +152,7 @@ impl Engine {
         class: Class,
     ) -> Result<Arc<Session>, DeliverError> {
         self.session_for(caller, Act::Bring, id).await?;
-        let at = now();
-        let added = DatasetAdded {
-            dataset: spelled(&name),
-            class,
-            by: (&caller.principal).into(),
-        };
-        let admitted = self.store.add_dataset(id, name, class, at).await?;
-        let events = iter::once(Event::from(added)).chain(rise_event(&admitted));
-        self.provenance.note(id, events, at).await?;
-        self.publish_admitted(&admitted).await?;
-        Ok(admitted.session)
+        Ok(self.tag(caller, id, &name, class).await?.session)
     }
 
     /// Starts a session's context anew: the only way down, for an administrator, with a reason.

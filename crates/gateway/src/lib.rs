@@ -3,6 +3,7 @@
 
 mod api;
 mod auth;
+mod connect;
 mod console;
 pub mod egress;
 mod extract;
@@ -15,8 +16,10 @@ pub mod records;
 mod router;
 mod server;
 pub mod telemetry;
+pub mod webhook;
 
 pub use auth::{NewToken, NoRandomness, digest, new_token};
+pub use connect::{Connectors, ConnectorsError};
 pub use console::{ConsoleOptions, Proposal};
 pub use limits::Limits;
 pub use router::{App, openapi, router};

@@ -20,6 +20,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::connect::Connectors;
 use crate::console::{self, Console, ConsoleOptions};
 use crate::egress::Proxy;
 use crate::mcp::{self, Mcp};
@@ -42,6 +43,8 @@ pub struct App {
     pub streams: Arc<Semaphore>,
     /// The gateway to MCP servers, where some are configured.
     pub mcp: Option<Arc<Mcp>>,
+    /// The gateway's own connectors.
+    pub connectors: Arc<Connectors>,
     /// What the console's pages share.
     pub(crate) console: Arc<Console>,
     has_console: bool,
@@ -66,6 +69,7 @@ impl App {
             limits,
             streams,
             mcp: None,
+            connectors: Arc::default(),
             console: Arc::new(Console::new(ConsoleOptions::STANDARD)),
             has_console: true,
             egress: None,
@@ -101,6 +105,15 @@ impl App {
     }
 }
 
+impl App {
+    /// The same with connectors.
+    #[must_use]
+    pub fn with_connectors(mut self, connectors: Arc<Connectors>) -> Self {
+        self.connectors = connectors;
+        self
+    }
+}
+
 #[derive(OpenApi)]
 #[openapi(info(
     title = "Tidegate",
@@ -131,6 +144,7 @@ fn documented_routes() -> OpenApiRouter<App> {
         .routes(routes!(api::calls::authorize))
         .routes(routes!(api::calls::respond))
         .routes(routes!(api::calls::output))
+        .routes(routes!(api::connect::call))
         .routes(routes!(api::context::assemble))
         .routes(routes!(api::runs::note))
         .routes(routes!(api::runs::recall))

@@ -1,4 +1,4 @@
-//! Sessions, tokens, notes and evidence in PostgreSQL, for many gateways on one state.
+//! Sessions, tokens, notes, gates and evidence in PostgreSQL, for many gateways on one state.
 //!
 //! What a change is stands in [`tidegate_store::Shared`]; here is what the server has to do for it, each one statement. Reads
 //! and changes have connections of their own, so that a read never waits behind somebody's disk. A question that the server does
@@ -7,6 +7,7 @@
 mod annex;
 mod changes;
 mod failure;
+mod gates;
 mod lanes;
 mod migrate;
 mod query;

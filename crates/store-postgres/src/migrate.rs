@@ -12,6 +12,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("annex/annex.sql"),
     include_str!("vault/vault.sql"),
     include_str!("records/records.sql"),
+    include_str!("gates/gates.sql"),
 ];
 
 pub(crate) async fn run(server: &Server) -> Result<(), StoreError> {

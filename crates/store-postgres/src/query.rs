@@ -1,6 +1,7 @@
 //! Every statement there is. Each does one thing whole.
 
 use crate::annex::AnnexQuery;
+use crate::gates::GateStatement;
 use crate::records::RecordQuery;
 use crate::vault::VaultQuery;
 
@@ -20,6 +21,7 @@ pub(crate) enum Query {
     Claim,
     Probe,
     Annex(AnnexQuery),
+    Gate(GateStatement),
     Vault(VaultQuery),
     Record(RecordQuery),
 }
@@ -124,6 +126,7 @@ impl Query {
             }
             Self::Probe => "UPDATE store SET probes = probes + 1",
             Self::Annex(query) => query.sql(),
+            Self::Gate(query) => query.sql(),
             Self::Vault(query) => query.sql(),
             Self::Record(query) => query.sql(),
         }

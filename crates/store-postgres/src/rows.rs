@@ -9,6 +9,7 @@ use tokio::sync::broadcast;
 
 use crate::changes::Changes;
 use crate::failure::damaged;
+use crate::gates::GateStatement;
 use crate::lanes::{Lanes, Refused, Values};
 use crate::migrate;
 use crate::query::Query;
@@ -17,11 +18,14 @@ use crate::server::Server;
 /// How many connections read and how many write, and how many questions may wait on each.
 const READING: (usize, usize) = (4, 16_384);
 const WRITING: (usize, usize) = (12, 4_096);
+/// The same for gates: people are slower than machines.
+const GATES: (usize, usize) = (2, 4_096);
 
 /// Rows in PostgreSQL.
 pub struct PostgresRows {
     reading: Lanes,
     writing: Lanes,
+    gates: Lanes,
     changes: Changes,
     /// The ledger this handle writes to, and the fence it was given.
     claim: RwLock<Option<(Ident, i64)>>,
@@ -34,6 +38,7 @@ impl PostgresRows {
         Ok(Self {
             reading: Lanes::new(Arc::clone(&server), &Query::READS, READING.0, READING.1),
             writing: Lanes::new(Arc::clone(&server), &Query::WRITES, WRITING.0, WRITING.1),
+            gates: Lanes::new(Arc::clone(&server), &GateStatement::ALL, GATES.0, GATES.1),
             changes: Changes::follow(server),
             claim: RwLock::new(None),
         })
@@ -49,6 +54,15 @@ impl PostgresRows {
 
     pub(crate) async fn change(&self, query: Query, values: Values<'_>) -> Result<u64, Refused> {
         self.writing.execute(query, values).await
+    }
+
+    /// The rows that a statement about gates gives.
+    pub(crate) async fn ask_gates(
+        &self,
+        statement: GateStatement,
+        values: Values<'_>,
+    ) -> Result<Vec<tokio_postgres::Row>, StoreError> {
+        Ok(self.gates.rows(Query::Gate(statement), values).await?)
     }
 
     /// The rows that a change gives.

@@ -36,6 +36,13 @@ async fn the_suite_of_origins() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_suite_of_gates() {
+    if let Some(url) = services::address("TIDEGATE_TEST_POSTGRES").unwrap() {
+        conformance::run_gates(|case| open(&url, case)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_suite_for_many_gateways() {
     if let Some(url) = services::address("TIDEGATE_TEST_POSTGRES").unwrap() {
         conformance::run_shared(|case| open(&url, case)).await;

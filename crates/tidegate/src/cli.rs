@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    check, completions, demo, doctor, egress, evidence, explain, fga, init, ledger, mcp, pins, run, scan,
-    serve, session, token, wrap,
+    check, completions, demo, doctor, egress, evidence, explain, fga, gates, init, ledger, mcp, pdf_text,
+    pins, run, scan, serve, session, token, wrap,
 };
 use crate::failure::Failure;
 
@@ -48,6 +48,7 @@ enum Command {
     Token(token::Token),
     Pins(pins::Pins),
     Session(session::Session),
+    Gates(gates::Gates),
     Scan(scan::Scan),
     Explain(explain::Explain),
     Ledger(ledger::Ledger),
@@ -55,6 +56,8 @@ enum Command {
     Egress(egress::Egress),
     Fga(fga::Fga),
     Completions(completions::Completions),
+    #[command(hide = true)]
+    PdfText(pdf_text::PdfText),
     #[cfg(target_os = "linux")]
     #[command(name = crate::confine::ENTER, hide = true)]
     SandboxEnter(crate::confine::Enter),
@@ -79,6 +82,7 @@ impl Cli {
             Command::Check(command) => command.run(),
             Command::Token(command) => command.run(),
             Command::Session(command) => command.run(),
+            Command::Gates(command) => command.run(),
             Command::Scan(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Ledger(command) => command.run(),
@@ -86,6 +90,7 @@ impl Cli {
             Command::Egress(command) => command.run(),
             Command::Fga(command) => command.run(),
             Command::Completions(command) => command.run(),
+            Command::PdfText(command) => command.run(),
             #[cfg(target_os = "linux")]
             Command::SandboxEnter(command) => command.run(),
             #[cfg(target_os = "linux")]

@@ -6,9 +6,11 @@ mod commands;
 mod config;
 #[cfg(target_os = "linux")]
 mod confine;
+mod connect;
 mod context;
 mod egress;
 mod failure;
+mod gates;
 mod model;
 mod source;
 mod state;

@@ -53,7 +53,7 @@ impl State for PostgresStore {
     }
 
     fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>> {
-        None
+        Some(self)
     }
 
     fn common_index(&self) -> Option<Arc<dyn CommonIndex>> {

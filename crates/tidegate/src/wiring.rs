@@ -13,7 +13,8 @@ use tidegate_engine::{Caller, CommonRecord, Engine, OriginKey, Origins, Parts, P
 use tidegate_gateway::egress::Proxy;
 use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Shell, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
-use tidegate_gateway::{App, Server, router};
+use tidegate_gateway::webhook::Webhook;
+use tidegate_gateway::{App, Connectors, Server, router};
 use tidegate_ledger::vault::Retention;
 use tidegate_ledger::{Ledger, OpenError, Options, PublicDigest, Reader};
 use tidegate_store::Mirror;
@@ -23,9 +24,11 @@ use crate::authority;
 use crate::config::{self, Config};
 #[cfg(target_os = "linux")]
 use crate::confine::SandboxShell;
+use crate::connect;
 use crate::context;
 use crate::egress;
 use crate::failure::Failure;
+use crate::gates;
 use crate::model;
 use crate::state::{State, claim_record, ledger_name, open_store};
 use crate::terminal::note;
@@ -37,9 +40,6 @@ const ORIGIN_KEY_FILE: &str = "origin.key";
 /// How often evidence is looked through for what has outlived its retention.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(3_600);
 
-/// How often gates are looked through for what has run out of time.
-const CLOSING_INTERVAL: Duration = Duration::from_secs(1);
-
 /// A gateway that has its address and its state, and is about to serve.
 pub(crate) struct Gateway {
     /// Where tokens are kept.
@@ -49,12 +49,14 @@ pub(crate) struct Gateway {
     routes: Router,
     drain: Duration,
     retention: Retention,
+    webhook: Option<Webhook>,
     exit: Option<(Proxy, TcpListener)>,
 }
 
 impl Gateway {
     /// Opens the state, takes the address, and records that the gateway starts.
     pub(crate) async fn open(config: &Config) -> Result<Self, Failure> {
+        let webhook = gates::webhook(&config.gates)?;
         let store = open_store(config).await?;
         let metrics = Arc::new(Metrics::new());
         let log = DecisionLog::open(&config.telemetry.decision_log)
@@ -62,8 +64,10 @@ impl Gateway {
         let telemetry = Arc::new(Telemetry::new(Arc::clone(&metrics), log));
         let (provenance, previous) = open_record(config)?;
         claim_record(&*store, &provenance).await?;
-        let engine = engine(config, Arc::clone(&store), provenance, telemetry)?;
+        let connectors = connect::open(config).await?;
+        let engine = engine(config, &connectors, Arc::clone(&store), provenance, telemetry)?;
         let engine = Arc::new(with_authority(with_model(engine, config)?, config)?);
+        let connectors = connect::trusted(connectors, &engine, config).await?;
         let mut app = App::new(
             Arc::clone(&engine),
             Arc::clone(&store) as _,
@@ -74,9 +78,10 @@ impl Gateway {
             Some(options) => app.with_console(options),
             None => app.without_console(),
         };
-        if !config.servers.is_empty() || config.sandbox.enabled {
-            app = app.with_mcp(mcp(config, &engine)?);
+        if !config.servers.is_empty() || !connectors.is_empty() || config.sandbox.enabled {
+            app = app.with_mcp(mcp(config, &engine, &connectors)?);
         }
+        app = app.with_connectors(connectors);
         let server = Server::bind(config.listen).await.map_err(Failure::environment)?;
         let exit = egress::open(config, &engine, server.address()).await?;
         if let Some((proxy, listener)) = &exit {
@@ -93,6 +98,7 @@ impl Gateway {
             routes: router(app),
             drain: config.limits.drain,
             retention: config.retention.clone(),
+            webhook,
             exit,
         })
     }
@@ -116,11 +122,12 @@ impl Gateway {
             routes,
             drain,
             retention,
+            webhook,
             exit,
             ..
         } = self;
         let expiring = tokio::spawn(keep_expiring(Arc::clone(&engine), retention));
-        let closing = tokio::spawn(keep_closing(Arc::clone(&engine)));
+        let closing = tokio::spawn(gates::keep(Arc::clone(&engine), webhook));
         let following = follow_changes(&engine);
         let publishing = keep_publishing(&engine);
         let leaving = tokio::spawn(async move {
@@ -148,24 +155,29 @@ impl Gateway {
 pub(crate) struct LocalGateway {
     engine: Arc<Engine>,
     mcp: Arc<Mcp>,
+    webhook: Option<Webhook>,
 }
 
 impl LocalGateway {
     /// Opens the state beside whatever other gateways use it.
     pub(crate) async fn open(config: &Config) -> Result<Self, Failure> {
-        let (engine, _) = local_engine(config).await?;
-        let mcp = mcp(config, &engine)?;
-        Ok(Self { engine, mcp })
+        let webhook = gates::webhook(&config.gates)?;
+        let (engine, _, connectors) = local_engine(config).await?;
+        let connectors = connect::trusted(connectors, &engine, config).await?;
+        let mcp = mcp(config, &engine, &connectors)?;
+        Ok(Self { engine, mcp, webhook })
     }
 
     /// Serves until the client leaves.
     pub(crate) async fn serve(self, caller: Caller, session: Option<Ident>) -> Result<(), Failure> {
-        let Self { engine, mcp } = self;
-        let closing = tokio::spawn(keep_closing(Arc::clone(&engine)));
+        let Self { engine, mcp, webhook } = self;
+        let closing = tokio::spawn(gates::keep(Arc::clone(&engine), webhook));
         let following = follow_changes(&engine);
         let publishing = keep_publishing(&engine);
         let served = mcp.serve_stdio(caller, session).await;
         closing.abort();
+        // Whoever asked is gone, and nobody would hear the answer.
+        engine.end_left_gates().await.map_err(Failure::environment)?;
         following.abort();
         publishing.abort();
         engine
@@ -178,22 +190,25 @@ impl LocalGateway {
 
 /// An engine beside whatever gateways use the same state. Sessions are shared with them; the record is this process's own,
 /// since one process writes to a record at a time.
-pub(crate) async fn local_engine(config: &Config) -> Result<(Arc<Engine>, Arc<dyn State>), Failure> {
+pub(crate) async fn local_engine(
+    config: &Config,
+) -> Result<(Arc<Engine>, Arc<dyn State>, Connectors), Failure> {
     let store = open_store(config).await?;
     let log = DecisionLog::open(&config.telemetry.decision_log)
         .map_err(|error| Failure::environment(format_args!("cannot open the decision log: {error}")))?;
     let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
     let (provenance, previous) = open_free_record(config)?;
     claim_record(&*store, &provenance).await?;
-    let engine = with_model(engine(config, Arc::clone(&store), provenance, telemetry)?, config)?;
-    let engine = Arc::new(with_authority(engine, config)?);
+    let connectors = connect::open(config).await?;
+    let engine = engine(config, &connectors, Arc::clone(&store), provenance, telemetry)?;
+    let engine = Arc::new(with_authority(with_model(engine, config)?, config)?);
     engine.started(previous).await.map_err(Failure::environment)?;
     engine.end_left_gates().await.map_err(Failure::environment)?;
-    Ok((engine, store))
+    Ok((engine, store, connectors))
 }
 
 /// The gateway to the configured MCP servers.
-fn mcp(config: &Config, engine: &Arc<Engine>) -> Result<Arc<Mcp>, Failure> {
+fn mcp(config: &Config, engine: &Arc<Engine>, connectors: &Arc<Connectors>) -> Result<Arc<Mcp>, Failure> {
     let upstream = |server: &config::Server| Upstream {
         name: server.name.clone(),
         bare_names: server.bare_names,
@@ -216,7 +231,7 @@ fn mcp(config: &Config, engine: &Arc<Engine>) -> Result<Arc<Mcp>, Failure> {
     if options.hosts == Hosts::Named(Vec::new()) && !config.listen.ip().is_loopback() {
         options.hosts = Hosts::Any;
     }
-    let mcp = Mcp::new(Arc::clone(engine), servers, pins, options);
+    let mcp = Mcp::beside(Arc::clone(connectors), Arc::clone(engine), servers, pins, options);
     if config.sandbox.enabled {
         mcp.offer_shell(shell(config, engine)?);
     }
@@ -251,17 +266,6 @@ async fn keep_expiring(engine: Arc<Engine>, retention: Retention) {
     }
 }
 
-/// Writes down which gates have run out of time. They are denied from that moment on, whether or not it is written down.
-async fn keep_closing(engine: Arc<Engine>) {
-    let mut ticks = tokio::time::interval(CLOSING_INTERVAL);
-    loop {
-        ticks.tick().await;
-        if let Err(error) = engine.expire_gates().await {
-            note(format_args!("gates past their time could not be closed: {error}"));
-        }
-    }
-}
-
 /// Hears of what other gateways do to the sessions that are watched here.
 fn follow_changes(engine: &Arc<Engine>) -> tokio::task::JoinHandle<()> {
     let engine = Arc::clone(engine);
@@ -280,7 +284,7 @@ pub(crate) async fn lone_engine(config: &Config, store: Arc<dyn State>) -> Resul
     let telemetry = Arc::new(Telemetry::new(Arc::new(Metrics::new()), log));
     let (provenance, _) = open_record(config)?;
     claim_record(&*store, &provenance).await?;
-    engine(config, store, provenance, telemetry)
+    engine(config, &Connectors::default(), store, provenance, telemetry)
 }
 
 /// The wall clock.
@@ -359,6 +363,7 @@ fn with_authority(engine: Engine, config: &Config) -> Result<Engine, Failure> {
 
 fn engine(
     config: &Config,
+    connectors: &Connectors,
     store: Arc<dyn State>,
     provenance: Provenance,
     observer: Arc<Telemetry>,
@@ -366,7 +371,7 @@ fn engine(
     let mirror = config.private_data_dir.as_ref().map(Mirror::new).transpose();
     let mirror =
         mirror.map_err(|error| Failure::environment(format_args!("cannot use private_data_dir: {error}")))?;
-    let policy = config.policy.clone();
+    let policy = connect::policy(config, connectors).map_err(Failure::usage)?;
     let (detector, exits) = config.detect.build().map_err(Failure::usage)?;
     let key = match &config.store {
         // What several machines remember, they remember under one key.
@@ -375,7 +380,7 @@ fn engine(
             .map_err(|error| Failure::environment(format_args!("{ORIGIN_KEY_FILE}: {error}")))?,
     };
     let annex = Arc::clone(&store).annex();
-    let gates = Arc::clone(&store).gates();
+    let kept_gates = Arc::clone(&store).gates();
     let common = match store.common_index() {
         Some(index) => Some(CommonRecord::new(index, ledger_name(provenance.ledger())?)),
         None => None,
@@ -393,9 +398,9 @@ fn engine(
     if let Some(common) = common {
         engine = engine.with_common_record(common);
     }
-    if let Some(gates) = gates {
+    if let Some(gates) = kept_gates {
         engine = engine
-            .with_gates(gates, &key, config.gates.clone())
+            .with_gates(gates, &key, config.gates.rules.clone())
             .map_err(Failure::environment)?;
     }
     Ok(match annex {

@@ -6,6 +6,7 @@
 
 mod certificates;
 mod debian;
+mod mariadb;
 mod openfga;
 mod port;
 mod postgres;
@@ -18,6 +19,7 @@ use std::path::Path;
 
 pub use certificates::{Authority, Certified};
 pub use debian::install as debian_package;
+pub use mariadb::MariaDb;
 pub use openfga::{OpenFga, VERSION as OPENFGA_VERSION};
 pub use port::free as free_port;
 pub use postgres::Postgres;
@@ -26,7 +28,7 @@ pub use redis::{Redis, RedisCluster};
 pub use tinyproxy::Tinyproxy;
 
 /// Every server that some tests need. A new one is a file here and a line in this list.
-pub const ALL: &[&dyn Service] = &[&OpenFga, &Postgres, &Redis];
+pub const ALL: &[&dyn Service] = &[&MariaDb, &OpenFga, &Postgres, &Redis];
 
 /// A server that can be installed and started.
 pub trait Service: Sync {

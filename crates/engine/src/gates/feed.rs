@@ -98,6 +98,14 @@ impl Engine {
         self.gates.as_ref().map(|gates| gates.news.subscribe())
     }
 
+    /// How a gate stands once a person has decided or the time has come. What cannot be read any more is taken as it was.
+    pub async fn await_decision(&self, gate: &Gate, until: Instant) -> GateState {
+        match self.await_gate(&gate.id, until).await {
+            Ok(gate) => gate.standing(now()),
+            Err(_) => gate.standing(now()),
+        }
+    }
+
     /// The gate once it does not wait any more, or as it is when the time has come.
     pub(crate) async fn await_gate(&self, id: &Ident, until: Instant) -> Result<Gate, GateError> {
         let mut moved = self.gates_or_off()?.moved.subscribe();

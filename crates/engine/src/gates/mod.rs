@@ -20,6 +20,7 @@ mod key;
 mod output;
 mod queue;
 mod reveal;
+mod tool_change;
 mod view;
 mod words;
 
@@ -39,6 +40,7 @@ pub use error::GateError;
 pub use feed::{GateFeed, GateNews};
 pub use queue::{GatePage, GateWanted};
 pub use reveal::Revealed;
+pub use tool_change::ToolChange;
 pub use view::GateView;
 
 pub(crate) use call::{Call, Passage};

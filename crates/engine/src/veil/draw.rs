@@ -15,7 +15,7 @@ use super::table::{Table, WITHHELD};
 use super::token::has_lookalike;
 use super::{Handle, Held, Reading, VeilError, resolve, rewrite, seal};
 use crate::inspect::{Found, Inspector};
-use crate::{Engine, Payload};
+use crate::{Catalogued, Engine, Payload};
 
 /// Content that is brought into a session.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct Bringing {
     pub form: Form,
     /// Whether the agent asks for it to be sealed.
     pub seal: bool,
+    /// What a catalog says of it, where a connector fetched it.
+    pub catalogued: Option<Catalogued>,
 }
 
 impl Bringing {
@@ -36,6 +38,7 @@ impl Bringing {
             content,
             form: Form::Plain,
             seal: false,
+            catalogued: None,
         }
     }
 }

@@ -4,8 +4,8 @@ use axum::Json as Answer;
 use axum::extract::State;
 use serde_json::Value;
 use tidegate_core::{Decision, Name, Refusal, Role, Rule};
-use tidegate_engine::{Authorized, Bringing, Carrier, Payload};
-use tidegate_store::Gate;
+use tidegate_engine::{Authorized, Bringing, Carrier, Delivered, Payload};
+use tidegate_store::{Gate, Session};
 
 use super::context::CitationAnswer;
 use super::gates::patience;
@@ -44,22 +44,13 @@ pub(crate) async fn authorize(
 pub(super) fn answer(authorized: Authorized) -> Result<DecisionAnswer, Problem> {
     let gate = authorized.gate.as_ref();
     match authorized.decision {
-        Decision::Allow(permit) => Ok(DecisionAnswer {
-            unresolved: authorized.unveiling.is_needed(),
-            decision: "allow",
-            allowed: true,
-            rule: permit.rule(),
-            reason: match gate {
-                Some(_) => "a person approved this call".to_owned(),
-                None => format!(
-                    "the session's label {} is within the tool's ceiling",
-                    authorized.session.context.label().class()
-                ),
-            },
-            remedy: None,
-            retryable: false,
-            gate_id: gate.map(|gate| gate.id.to_string()),
-        }),
+        Decision::Allow(permit) => {
+            let (session, needed) = (&authorized.session, authorized.unveiling.is_needed());
+            Ok(DecisionAnswer {
+                unresolved: needed,
+                ..allowed(permit.rule(), session, gate)
+            })
+        }
         Decision::Deny(refusal) if refusal.rule() == Rule::UnknownTool => {
             Err(Problem::unknown_tool(&refusal))
         }
@@ -68,7 +59,25 @@ pub(super) fn answer(authorized: Authorized) -> Result<DecisionAnswer, Problem> 
     }
 }
 
-fn refused(decision: &'static str, refusal: &Refusal, gate: Option<&Gate>) -> DecisionAnswer {
+/// A call that may pass.
+pub(super) fn allowed(rule: &'static str, session: &Session, gate: Option<&Gate>) -> DecisionAnswer {
+    let label = session.context.label().class();
+    DecisionAnswer {
+        unresolved: false,
+        decision: "allow",
+        allowed: true,
+        rule,
+        reason: match gate {
+            Some(_) => "a person approved this call".to_owned(),
+            None => format!("the session's label {label} is within the tool's ceiling"),
+        },
+        remedy: None,
+        retryable: false,
+        gate_id: gate.map(|gate| gate.id.to_string()),
+    }
+}
+
+pub(super) fn refused(decision: &'static str, refusal: &Refusal, gate: Option<&Gate>) -> DecisionAnswer {
     DecisionAnswer {
         decision,
         allowed: false,
@@ -99,8 +108,13 @@ pub(crate) async fn respond(
         ..Bringing::plain(Payload::new(body.content))
     };
     let delivered = app.engine.bring(&caller, &id, &tool, bringing).await?;
+    Ok(Answer(responded(&tool, delivered)))
+}
+
+/// What a delivery is to whoever asked for it.
+pub(super) fn responded(tool: &Name, delivered: Delivered) -> ResponseAnswer {
     let context = &delivered.session.context;
-    Ok(Answer(ResponseAnswer {
+    ResponseAnswer {
         class: delivered.class.as_str(),
         sensitivity: context.label().class().as_str(),
         findings: delivered.findings.into_iter().map(FindingAnswer::from).collect(),
@@ -109,8 +123,8 @@ pub(crate) async fn respond(
         gate_id: delivered.gate.map(|gate| gate.id.to_string()),
         content: delivered
             .content
-            .map_or_else(|| withheld(&tool), Payload::into_exposed),
-    }))
+            .map_or_else(|| withheld(tool), Payload::into_exposed),
+    }
 }
 
 /// What stands in place of content that the agent may not see.

@@ -1,6 +1,7 @@
 //! The HTTP API under /v1. Each handler parses, asks the engine once, and writes the answer.
 
 pub(crate) mod calls;
+pub(crate) mod connect;
 pub(crate) mod context;
 pub(crate) mod egress;
 pub(crate) mod events;

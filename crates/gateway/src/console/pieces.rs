@@ -49,7 +49,7 @@ pub(super) fn framed(name: &str, table: &Markup) -> Markup {
     html! { div.frame role="region" aria-label=(name) tabindex="0" { (table) } }
 }
 
-/// A bytes' worth of hash as people compare it: the first and the last digits.
+/// Bytes as hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -240,6 +240,11 @@ fn of_gateway(event: &Event) -> Story {
             "Definition held",
             html! { "What the server " code { (event.server) } " says of the " (event.kind) " " code { (event.offered) } " waits for a person: " code { (event.cause) } "." },
         ),
+        Event::ConnectionRefused(event) => story(
+            "bad",
+            "Connection refused",
+            html! { "It belonged to no session" @if let Some(destination) = &event.destination { " and was to lead to " code { (destination) } } ". The rule " code { (event.rule) } " refused it." },
+        ),
         Event::EvidenceDestroyed(_) => story(
             "calm",
             "Evidence destroyed",

@@ -30,10 +30,13 @@ use tidegate_core::Ident;
 use tidegate_engine::{Caller, Engine, OpenRequest, OpenSessionError};
 
 pub(crate) use downstream::http;
+pub(crate) use object::{Object, raw};
+pub(crate) use pins::digest;
 pub use pins::{Definition, Pin, Pins, Standing};
 pub use shell::{NotRun, RUN_COMMAND, Ran, Shell, Wanted};
 pub use upstream::{Reach, Upstream};
 
+use crate::connect::Connectors;
 use session::Session;
 use upstream::Bounds;
 
@@ -94,6 +97,7 @@ const IDLE: Duration = Duration::from_secs(30 * 60);
 pub struct Mcp {
     engine: Arc<Engine>,
     servers: Vec<Upstream>,
+    connectors: Arc<Connectors>,
     pins: Pins,
     options: Options,
     shell: OnceLock<Arc<dyn Shell>>,
@@ -115,6 +119,18 @@ impl Mcp {
     /// A gateway to these servers.
     #[must_use]
     pub fn new(engine: Arc<Engine>, servers: Vec<Upstream>, pins: Pins, options: Options) -> Arc<Self> {
+        Self::beside(Arc::default(), engine, servers, pins, options)
+    }
+
+    /// A gateway to these servers beside the gateway's own connectors.
+    #[must_use]
+    pub fn beside(
+        connectors: Arc<Connectors>,
+        engine: Arc<Engine>,
+        servers: Vec<Upstream>,
+        pins: Pins,
+        options: Options,
+    ) -> Arc<Self> {
         let surfaces: Vec<_> = servers
             .iter()
             .flat_map(|server| names::Surface::ALL.map(|surface| names::surface(server, surface)))
@@ -124,6 +140,7 @@ impl Mcp {
         Arc::new(Self {
             engine,
             servers,
+            connectors,
             pins,
             options,
             shell: OnceLock::new(),

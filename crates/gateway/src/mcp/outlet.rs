@@ -11,7 +11,9 @@ use tokio::sync::{mpsc, watch};
 
 pub(crate) use super::wanted::{Listener, LogLevel, Wanted};
 
+use super::era::Era;
 use super::message::Envelope;
+use super::session::Resumed;
 
 /// How long a client that does not read is waited for.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -96,6 +98,12 @@ pub(crate) struct Active {
     pub(crate) logs: Option<LogLevel>,
     /// Whether the client took it back before it was sent on.
     pub(crate) taken_back: Arc<watch::Sender<bool>>,
+    /// The era that its client speaks.
+    pub(crate) era: Era,
+    /// The call that it goes on with, where it does.
+    pub(crate) resumed: Option<Resumed>,
+    /// How often its server answered it with questions.
+    pub(crate) rounds: u32,
 }
 
 /// Every way to one client.
@@ -153,6 +161,23 @@ impl Ways {
         if let Some((_, active)) = self.state().active.iter_mut().find(|(other, _)| *other == key) {
             active.subject = Some(subject.clone());
         }
+    }
+
+    /// A request goes on with a call that waits for its client.
+    pub(crate) fn resumes(&self, key: u64, resumed: Resumed) {
+        if let Some((_, active)) = self.state().active.iter_mut().find(|(other, _)| *other == key) {
+            active.resumed = Some(resumed);
+        }
+    }
+
+    /// A server answered a request with questions; gives how often it did.
+    pub(crate) fn another_round(&self, key: u64) -> u32 {
+        let mut state = self.state();
+        let Some((_, active)) = state.active.iter_mut().find(|(other, _)| *other == key) else {
+            return u32::MAX;
+        };
+        active.rounds = active.rounds.saturating_add(1);
+        active.rounds
     }
 
     /// How many requests are under way.

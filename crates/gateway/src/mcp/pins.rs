@@ -103,6 +103,21 @@ impl Pins {
         })
     }
 
+    /// Trusts this very definition of a tool, if it is the one that is held. False when another is by now.
+    ///
+    /// # Errors
+    /// When the pins cannot be read or written.
+    pub fn trust(&self, server: &str, definition: &Definition) -> io::Result<bool> {
+        self.change(|table| {
+            let pin = table
+                .get_mut(server)
+                .and_then(|pins| pins.get_mut(&definition.tool));
+            let pin = pin.filter(|pin| pin.held.as_ref() == Some(&definition.digest));
+            let held = pin.and_then(|pin| pin.held.take().map(|held| pin.pinned = held));
+            held.is_some()
+        })
+    }
+
     fn read(&self) -> io::Result<Table> {
         match std::fs::read(&self.path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),

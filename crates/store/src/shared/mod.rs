@@ -11,6 +11,7 @@
 
 mod annex;
 mod document;
+mod gates;
 mod remote;
 
 use std::sync::Arc;

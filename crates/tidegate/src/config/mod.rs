@@ -4,6 +4,7 @@
 //! module. Names that a later version will understand are errors here, because ignoring a store or an authority that
 //! somebody configured would mean protecting less than they think.
 
+mod catalog;
 mod citations;
 mod console;
 #[cfg(test)]
@@ -32,17 +33,19 @@ mod walk;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tidegate_engine::{GateRules, Policy, RunRules};
+use tidegate_engine::{Policy, RunRules};
 use tidegate_gateway::Limits;
 use tidegate_gateway::telemetry::LogTarget;
 use tidegate_ledger::vault::Retention;
 use tidegate_store::{Misplaced, refuse_inside};
 use toml::de::DeTable;
 
+pub(crate) use catalog::{Api, Catalog, Database, DatabasePlace, Directory, DocumentPlace};
 pub(crate) use citations::{Citation, Record};
 pub(crate) use console::PROPOSED;
 pub(crate) use detect::Detect;
 pub(crate) use egress::Egress;
+pub(crate) use gates::Gates;
 pub(crate) use model::{Model, Source};
 pub(crate) use openfga::{Login, OpenFga};
 pub(crate) use problem::{Problem, Severity};
@@ -95,9 +98,11 @@ pub(crate) struct Config {
     /// What runs may keep and hand back.
     pub(crate) runs: RunRules,
     /// How people are asked.
-    pub(crate) gates: GateRules,
+    pub(crate) gates: Gates,
     /// Who says who may use which tool, if not the control list.
     pub(crate) openfga: Option<OpenFga>,
+    /// The sources that the gateway reads itself.
+    pub(crate) catalog: Catalog,
     /// The pages for people, if there are to be any.
     pub(crate) console: Option<tidegate_gateway::ConsoleOptions>,
     /// Where what runs in a session may connect to.
@@ -172,6 +177,9 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
     let runs = runs::read(&mut root);
     let gates = gates::read(&mut root);
     let openfga = openfga::read(&mut root);
+    let catalog = catalog::read(&mut root, directory, &servers);
+    // What a connector reads must not hold the state, as little as a workspace may.
+    workspaces.extend(catalog.directories.iter().map(|files| files.root.clone()));
     let console = console::read(&mut root, text);
     let egress = egress::read(&mut root, directory);
     places.refuse_inside(&workspaces, report);
@@ -193,6 +201,7 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
         runs,
         gates,
         openfga,
+        catalog,
         console,
         egress,
         sandbox,

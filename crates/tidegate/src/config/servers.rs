@@ -179,7 +179,7 @@ fn read_env(section: &mut Section<'_, '_>) -> Vec<String> {
         .collect()
 }
 
-fn read_headers(section: &mut Section<'_, '_>) -> Vec<(String, String)> {
+pub(super) fn read_headers(section: &mut Section<'_, '_>) -> Vec<(String, String)> {
     let name = section.name_of("headers_env");
     let mut headers = Vec::new();
     for (header, text) in section.pairs("headers_env") {

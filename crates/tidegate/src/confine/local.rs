@@ -27,7 +27,7 @@ impl LocalSession {
         asked: Option<Ident>,
         (principal, agent): (Ident, Ident),
     ) -> Result<Self, Failure> {
-        let (engine, store) = local_engine(config).await?;
+        let (engine, store, _) = local_engine(config).await?;
         let known = match &asked {
             Some(id) => store.current(id).await.map_err(Failure::environment)?,
             None => None,

@@ -20,7 +20,7 @@ async function decision(call) {
 
 /** Everything a stream sends, as bytes on the wire. */
 async function listen(visit, path) {
-  const cookies = await visit.context.cookies(url);
+  const cookies = await visit.context.cookies();
   const cookie = cookies.map((one) => `${one.name}=${one.value}`).join("; ");
   const stop = new AbortController();
   const heard = { text: "", stop: () => stop.abort() };
@@ -128,11 +128,10 @@ async function everyLook() {
       await visit.go(path);
       await visit.page.waitForSelector(".queue li");
       await checkPage(visit.page, `${path} ${dark ? "dark" : "light"} at ${width}`);
-      if (!path.includes("decided")) await shoot(visit.page, `console-queue-${dark ? "dark" : "light"}-${width}`);
       await visit.page.click(".queue a");
       await visit.page.waitForURL(/\/console\/gates\//);
       await checkPage(visit.page, `gate ${dark ? "dark" : "light"} at ${width}`);
-      if (!path.includes("decided")) await shoot(visit.page, `console-gate-${dark ? "dark" : "light"}-${width}`);
+      if (path === "/console/queue" && width < 500 && !dark) await shoot(visit.page, "console-gate-narrow");
     }
     await visit.context.close();
   }

@@ -13,6 +13,8 @@ async function story(session) {
   await alice(`${s}/authorize`, { tool: "search_email", arguments: { query: "contract" } });
   await alice(`${s}/responses`, { tool: "search_email", content: "the contract with the harbour is ready" });
   await alice(`${s}/authorize`, { tool: "github_create_pr", arguments: { title: "update" } });
+  await alice(`${s}/datasets`, { name: "harbour-contracts", sensitivity: "confidential" });
+  await alice(`${s}/authorize`, { tool: "gmail_guest_draft", arguments: { subject: "the contract" } });
   await alice(`${s}/authorize`, { tool: "slack_post", arguments: { text: "the contract is ready" } });
   await alice(`${s}/authorize`, { tool: "web_search", arguments: { query: "harbour" } });
   return session;
@@ -36,7 +38,7 @@ async function everyPage(dark, width) {
   for (const [name, path] of Object.entries(pages)) {
     await visit.go(path);
     await checkPage(visit.page, `${name}, ${look}`);
-    if (width > 500 && !name.includes("by-id")) await shoot(visit.page, `console-${name}${tone}`);
+    if (width > 500 && !["sessions-by-id", "record"].includes(name)) await shoot(visit.page, `console-${name}${tone}`);
     if (width < 500 && !dark && name === "session") await shoot(visit.page, "console-session-narrow");
   }
   check(visit.seen.elsewhere.length === 0, `asked elsewhere: ${visit.seen.elsewhere}`);
@@ -96,6 +98,8 @@ async function theRecordVerifies() {
   await visit.page.click("text=Verify now");
   await visit.page.waitForSelector(".verdict .tone-good");
   check((await visit.page.textContent(".verdict")).includes("verified"), "the record verifies");
+  await visit.go("/console/record?session=harbour-1");
+  await shoot(visit.page, "console-record");
   await until("a record is proved", async () => {
     await visit.go("/console/record?session=harbour-1&event=session_opened");
     await visit.page.click("text=proof");

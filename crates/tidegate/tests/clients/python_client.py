@@ -4,11 +4,12 @@ Its one argument is JSON: how to reach the server, and which calls to make.
 """
 
 import asyncio
+import itertools
 import json
 import sys
 
 import httpx2
-from mcp import Client, StdioServerParameters
+from mcp import Client, StdioServerParameters, types
 from mcp.client.streamable_http import streamable_http_client
 
 
@@ -30,6 +31,35 @@ def target(wanted):
     return StdioServerParameters(command=wanted["command"], args=wanted["args"], env=wanted.get("env"))
 
 
+def answering(wanted):
+    """What a server may ask of the client. Questions to the user are accepted, declined and cancelled in turn."""
+    actions = itertools.cycle(["accept", "decline", "cancel"])
+
+    async def sample(context, params):
+        said = f"an answer to {len(params.messages)} message(s)"
+        content = types.TextContent(type="text", text=said)
+        return types.CreateMessageResult(role="assistant", content=content, model="test")
+
+    async def elicit(context, params):
+        action = next(actions)
+        content = {"check": True, "integer": 7} if action == "accept" else None
+        return types.ElicitResult(action=action, content=content)
+
+    async def roots(context):
+        return types.ListRootsResult(roots=[types.Root(uri=uri, name="root") for uri in wanted["roots"]])
+
+    answers = {"sampling_callback": sample, "elicitation_callback": elicit}
+    return answers | ({"list_roots_callback": roots} if wanted["roots"] else {})
+
+
+def completion(client, wanted):
+    if "prompt" in wanted:
+        ref = types.PromptReference(type="ref/prompt", name=wanted["prompt"])
+    else:
+        ref = types.ResourceTemplateReference(type="ref/resource", uri=wanted["template"])
+    return client.complete(ref, wanted["argument"], wanted.get("context"))
+
+
 async def main(wanted):
     notes = []
 
@@ -39,15 +69,24 @@ async def main(wanted):
             notes.append(method)
 
     async with Client(
-        target(wanted["target"]), mode=wanted.get("mode", "legacy"), message_handler=note, read_timeout_seconds=60, cache=None
+        target(wanted["target"]),
+        mode=wanted.get("mode", "legacy"),
+        message_handler=note,
+        read_timeout_seconds=60,
+        cache=None,
+        **answering(wanted),
     ) as client:
         said = {"tools": plain(await client.list_tools())["tools"]}
+        names = [tool["name"] for tool in said["tools"]]
+        calls = [call for call in wanted["calls"] if call["tool"] in names]
         said["resources"] = (await attempt(client.list_resources())).get("resources", [])
         said["templates"] = (await attempt(client.list_resource_templates())).get("resourceTemplates", [])
         said["prompts"] = (await attempt(client.list_prompts())).get("prompts", [])
-        said["calls"] = [await attempt(client.call_tool(call["tool"], call.get("arguments", {}))) for call in wanted["calls"]]
-        said["reads"] = [await attempt(client.read_resource(uri)) for uri in wanted["reads"]]
+        said["calls"] = [await attempt(client.call_tool(call["tool"], call.get("arguments", {}))) for call in calls]
+        listed = [resource["uri"] for resource in said["resources"] if resource["uri"] != "tidegate://session"]
+        said["reads"] = [await attempt(client.read_resource(uri)) for uri in listed + wanted["reads"]]
         said["gets"] = [await attempt(client.get_prompt(get["name"], get.get("arguments"))) for get in wanted["gets"]]
+        said["completes"] = [await attempt(completion(client, complete)) for complete in wanted["completes"]]
         await asyncio.sleep(0.3)
         said["notes"] = notes
     print(json.dumps(said))

@@ -19,8 +19,13 @@ pub(crate) struct Gateway {
 impl Gateway {
     /// Starts one and waits for its only line on standard output.
     pub(crate) fn start(place: &Place, args: &[&str]) -> Self {
+        Self::start_with(place, args, &[])
+    }
+
+    /// Starts one that is given these variables.
+    pub(crate) fn start_with(place: &Place, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
-        command.args(args);
+        command.args(args).envs(variables.iter().copied());
         Self::spawn(command)
     }
 

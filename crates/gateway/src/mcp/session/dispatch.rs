@@ -63,6 +63,7 @@ impl Session {
         request: Envelope,
     ) -> Result<Envelope, Stopped> {
         let request = self.hear_operator(request).await?;
+        let request = self.hear_resumed(key, request);
         let params = request.params();
         if era == Era::Stateless {
             if era::GONE.contains(&request.method()) {
@@ -85,6 +86,9 @@ impl Session {
             "tools/call" if own::is_own(&params.text("name").unwrap_or_default()) => {
                 let content = content_of(&params)?;
                 answer(own::call(self, &params.text("name").unwrap_or_default(), content).await)
+            }
+            "tools/call" if self.is_connectors(&params.text("name").unwrap_or_default()) => {
+                answer(self.call_connector(outlet, &params).await?)
             }
             "tools/call" if self.is_shell(&params.text("name").unwrap_or_default()) => {
                 self.run_command(key, outlet, &request).await
@@ -309,6 +313,9 @@ fn begun(request: &Envelope, era: Era, outlet: Outlet) -> Active {
         subject: None,
         logs,
         taken_back: Arc::default(),
+        era,
+        resumed: None,
+        rounds: 0,
     }
 }
 

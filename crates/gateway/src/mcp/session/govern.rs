@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tidegate_core::{Decision, Name, Permit};
-use tidegate_engine::{AccessError, Bringing, Form, Payload, Unveiling};
+use tidegate_engine::{AccessError, Bringing, Form, Payload};
 
 use super::stopped::Stopped;
+use super::unanswered::Sent;
 use super::{Session, locked, veil};
 use crate::mcp::era::Era;
 use crate::mcp::message::{Envelope, code};
@@ -54,7 +55,7 @@ impl Session {
         let subject = names::shown(&self.hub.servers, server, own).ok_or_else(unknown)?;
         match self.standing(server, own).await? {
             Some(Standing::Trusted) => {}
-            Some(Standing::Held) => return Err(held(&subject)),
+            Some(Standing::Held) => self.held_definition(server, own, &subject).await?,
             None => return Err(unknown()),
         }
         let subject = self.target(&subject, &params)?;
@@ -98,6 +99,18 @@ impl Session {
         Ok(known(self).flatten())
     }
 
+    /// A tool that was held when it was last listed: a person may have approved it since.
+    async fn held_definition(&self, server: usize, own: &str, subject: &Name) -> Result<(), Stopped> {
+        self.tools_of(server).await?;
+        let now = self
+            .catalog(server)
+            .and_then(|catalog| catalog.tools.as_ref()?.get(own).copied());
+        match now {
+            Some(Standing::Trusted) => Ok(()),
+            Some(Standing::Held) | None => Err(held(subject)),
+        }
+    }
+
     /// Sends a request to a server if the rules let it, and lets the answer in.
     pub(super) async fn exchange(
         &self,
@@ -107,26 +120,29 @@ impl Session {
     ) -> Result<Envelope, Stopped> {
         let Errand { key, subject, .. } = errand;
         self.ways.calls(*key, subject);
-        let (permit, unveiling) = self.leave(subject, content).await?;
+        let (permit, unveiling) = self.leave_when_approved(errand, content).await?;
+        let again = self.for_another_round(errand, &request).await;
         let request = self.unveiled(&permit, &unveiling, request).await?;
-        let answer = self.send(errand, permit.clear(request)).await?;
-        self.let_in(errand, answer).await
+        let answer = match self.send(errand, permit.clear(request)).await? {
+            Sent::Answer(answer) => answer,
+            // The question in it was let in already.
+            Sent::Asks(question) => return Ok(question),
+        };
+        match self.asked_back(errand, again, &answer).await? {
+            Some((content, request)) => Box::pin(self.exchange(errand, content, request)).await,
+            None => self.let_in(errand, answer).await,
+        }
     }
 
-    /// The permit to send this, if the rules give one.
+    /// The permit to send this, if the rules give one at once.
     pub(super) async fn permit(&self, subject: &Name, content: Value) -> Result<Permit, Stopped> {
-        Ok(self.leave(subject, content).await?.0)
-    }
-
-    /// The same with the stubs and handles that must be resolved before it is sent.
-    async fn leave(&self, subject: &Name, content: Value) -> Result<(Permit, Unveiling), Stopped> {
         let authorized = self
             .hub
             .engine
             .authorize(&self.caller, &self.id, subject, &Payload::new(content))
             .await?;
         match authorized.decision {
-            Decision::Allow(permit) => Ok((permit, authorized.unveiling)),
+            Decision::Allow(permit) => Ok(permit),
             Decision::Deny(refusal) | Decision::Hold(refusal) => Err((&refusal).into()),
         }
     }
@@ -180,6 +196,7 @@ impl Session {
             content: Payload::new(value.clone()),
             form,
             seal,
+            catalogued: None,
         };
         let engine = &self.hub.engine;
         let delivered = engine.bring(&self.caller, &self.id, subject, bringing).await?;
@@ -252,7 +269,7 @@ impl Session {
 
 fn held(subject: &Name) -> Stopped {
     let reason = format!("tool \"{subject}\" blocked: its definition changed after it was first seen");
-    let remedy = "a person must look at the new definition and approve it with `tidegate pins approve`";
+    let remedy = "a person must look at the new definition and approve it, at its gate or with `tidegate pins approve`";
     Stopped::by("definition-changed", reason, remedy)
 }
 

@@ -3,7 +3,7 @@
 //! A client gets everything on one page: some never ask for the second.
 
 use serde_json::{Value, json};
-use tidegate_core::Name;
+use tidegate_core::{ManifestTool, Name};
 use tidegate_engine::{Form, Payload};
 use tokio::task::JoinSet;
 
@@ -65,17 +65,18 @@ impl Session {
             for (tool, standing) in tools.iter().zip(self.pinned(server, &tools).await?) {
                 let own = tool.text("name").unwrap_or_default();
                 let name = names::shown(&self.hub.servers, server, &own);
+                // A name of the gateway's own connectors is not a server's to take.
+                let name = name.filter(|name| !self.is_connectors(name.as_str()));
                 let (Some(name), Standing::Trusted) = (name, standing) else {
                     continue;
                 };
                 let entry = manifest.tools.iter().find(|entry| entry.name == name);
-                let hidden = self.hub.options.closed_tools == ClosedTools::Hide
-                    && entry.is_none_or(|entry| entry.blocked);
-                if !hidden {
+                if !self.is_hidden(entry) {
                     shown.push(present::tool(tool.clone(), &name, entry));
                 }
             }
         }
+        shown.extend(self.connector_tools(&manifest));
         if let Some(tool) = self.shell_tool() {
             shown.retain(|other| other.text("name") != tool.text("name"));
             let entry = manifest
@@ -86,6 +87,11 @@ impl Session {
         }
         shown.extend(own::tools());
         Ok(self.page(request, TOOLS, &shown))
+    }
+
+    /// Whether a tool is left out of the list while the session's state closes it.
+    pub(super) fn is_hidden(&self, entry: Option<&ManifestTool>) -> bool {
+        self.hub.options.closed_tools == ClosedTools::Hide && entry.is_none_or(|entry| entry.blocked)
     }
 
     pub(super) async fn list_resources(&self, request: &Envelope) -> Result<Envelope, Stopped> {
@@ -172,10 +178,11 @@ impl Session {
         let (pins, name) = (self.hub.pins.clone(), self.name_of(server).to_owned());
         let seen = definitions.clone();
         let checked = tokio::task::spawn_blocking(move || pins.check(&name, &seen)).await;
-        let Ok(Ok(standings)) = checked else {
+        let Ok(Ok(mut standings)) = checked else {
             let reason = "the definitions that were seen before cannot be read, so no tool is trusted";
             return Err(Stopped::by("no-pins", reason, "ask whoever runs the gateway"));
         };
+        self.asked_about(server, &definitions, &mut standings).await?;
         if let Some(mut catalog) = self.catalog(server) {
             let known = definitions.into_iter().map(|definition| definition.tool);
             catalog.tools = Some(known.zip(standings.iter().copied()).collect());

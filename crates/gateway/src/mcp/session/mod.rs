@@ -1,12 +1,16 @@
 //! One client's session: who it is, its conversations with the servers, and its requests under way.
 
 mod catalog;
+mod connect;
 mod dispatch;
 mod govern;
+mod held;
 mod lists;
 mod operator;
+mod rounds;
 mod shell;
 mod stopped;
+mod talks;
 mod unanswered;
 mod upward;
 mod veil;
@@ -28,6 +32,7 @@ use super::outlet::Ways;
 use super::upstream::{Connection, Hello, Link, Read, UpstreamError};
 use catalog::Catalog;
 pub(crate) use stopped::Stopped;
+pub(crate) use talks::Resumed;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -52,6 +57,8 @@ pub(crate) struct Session {
     next_question: AtomicU64,
     /// Places for questions of servers.
     questions: Arc<Semaphore>,
+    /// Calls whose servers ask in a way that their client does not hear.
+    talks: Mutex<talks::Talks>,
     /// The server and the tool behind each task.
     tasks: Mutex<HashMap<String, (usize, Name)>>,
     /// The label that the client was last told of.
@@ -92,6 +99,7 @@ impl Session {
             asked: Mutex::default(),
             next_question: AtomicU64::new(1),
             questions: Arc::new(Semaphore::new(upward::MOST_QUESTIONS)),
+            talks: Mutex::default(),
             tasks: Mutex::default(),
             told: Mutex::new(opened.context.label().class()),
             left: watch::Sender::new(false),

@@ -59,9 +59,9 @@ impl Session {
             ran = shell.run(permit.clear(wanted)) => ran.map_err(|error| Stopped::not_run(&error))?,
         };
         let bringing = Bringing {
-            content: Payload::new(shell::result(&ran)),
             form: Form::McpResult,
             seal: veil::asks_for_seal(&params),
+            ..Bringing::plain(Payload::new(shell::result(&ran)))
         };
         let delivered = engine.bring(&self.caller, &self.id, &name, bringing).await?;
         // What it has shown lies in the workspace as it is, though the agent may see stubs.

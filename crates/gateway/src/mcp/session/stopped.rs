@@ -4,8 +4,10 @@
 //! is an error with the same facts beside it. It is never silence.
 
 use serde_json::{Value, json};
-use tidegate_core::Refusal;
+use tidegate_connect::Failure;
+use tidegate_core::{Ident, Refusal};
 use tidegate_engine::{AccessError, DeliverError, VeilError};
+use tidegate_store::Gate;
 
 use crate::mcp::message::{Envelope, code};
 use crate::mcp::object::raw;
@@ -21,6 +23,8 @@ pub(crate) struct Stopped {
     remedy: String,
     retryable: bool,
     code: i32,
+    /// The gate where a person decides about it.
+    gate: Option<Ident>,
 }
 
 /// The rule of what was not stopped but taken back.
@@ -50,6 +54,24 @@ impl Stopped {
             remedy: remedy.to_owned(),
             retryable: false,
             code: code::BLOCKED,
+            gate: None,
+        }
+    }
+
+    /// A call that still waits for a person.
+    pub(super) fn held(refusal: &Refusal, gate: Option<&Gate>) -> Self {
+        let Some(gate) = gate else {
+            return refusal.into();
+        };
+        let id = &gate.id;
+        Self {
+            reason: format!("pending: {} (gate {id})", refusal.reason()),
+            remedy: format!(
+                "make the very same call again later to see whether gate {id} was approved; changed arguments are a new \
+                 question; or go on with other steps"
+            ),
+            gate: Some(id.clone()),
+            ..refusal.into()
         }
     }
 
@@ -62,6 +84,14 @@ impl Stopped {
 
     /// A server that gave no answer.
     pub(super) fn at_server(server: &str, why: &UpstreamError) -> Self {
+        if *why == UpstreamError::Unasked {
+            let remedy = "make the call again without a requestState";
+            return Self::by(
+                "input-required",
+                "no call waits for this input, or not for so long",
+                remedy,
+            );
+        }
         if matches!(why, UpstreamError::TakenBack | UpstreamError::Left) {
             return Self::taken_back();
         }
@@ -72,6 +102,19 @@ impl Stopped {
                 .into(),
             retryable: true,
             code: code::UPSTREAM,
+            gate: None,
+        }
+    }
+
+    /// A connector whose source gave nothing.
+    pub(super) fn at_source(failure: &Failure) -> Self {
+        Self {
+            rule: failure.rule(),
+            reason: failure.to_string(),
+            remedy: failure.remedy().to_owned(),
+            retryable: failure.retryable(),
+            code: code::UPSTREAM,
+            gate: None,
         }
     }
 
@@ -88,13 +131,18 @@ impl Stopped {
     }
 
     fn facts(&self) -> Value {
-        json!({
+        let mut facts = json!({
             "blocked": true,
             "rule": self.rule,
             "reason": self.reason,
             "remedy": self.remedy,
             "retryable": self.retryable,
-        })
+        });
+        if let (Some(gate), Some(facts)) = (&self.gate, facts.as_object_mut()) {
+            facts.insert("pending".to_owned(), true.into());
+            facts.insert("gate_id".to_owned(), gate.as_str().into());
+        }
+        facts
     }
 
     /// As the result of a tool call.
@@ -127,6 +175,7 @@ impl From<&Refusal> for Stopped {
             remedy: refusal.remedy().to_owned(),
             retryable: refusal.retryable(),
             code: code::BLOCKED,
+            gate: None,
         }
     }
 }

@@ -225,7 +225,7 @@ impl Session {
         let _ = connection.tell(reply).await;
     }
 
-    async fn bring(
+    pub(super) async fn bring(
         &self,
         server: usize,
         question: Envelope,
@@ -255,7 +255,13 @@ impl Session {
             let changed = Object::read(&changed).ok_or_else(no_way)?;
             question = question.with_params(changed);
         }
-        let answer = self.put(server, question, outlet).await?;
+        let answer = match &active {
+            Some(active) if active.era == Era::Stateless => {
+                let given = self.put_in_answer(question, active.sent).await;
+                given.ok_or_else(no_way)?
+            }
+            _ => self.put(server, question, outlet).await?,
+        };
         let content = answer.result().or_else(|| answer.error());
         let content = content.map(strict::read).transpose()?.unwrap_or_default();
         let permit = self.permit(&subject, content).await?;

@@ -84,6 +84,8 @@ pub(crate) enum UpstreamError {
     TakenBack,
     #[error("the client went away")]
     Left,
+    #[error("no call waits for this input")]
+    Unasked,
     #[error("too many calls to the server are under way")]
     Busy,
 }
