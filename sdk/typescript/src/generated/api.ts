@@ -208,6 +208,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/session/{id}/connect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Call a connector's tool: decided, fetched, and let into the session before you see it. */
+        post: operations["call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/session/{id}/context": {
         parameters: {
             query?: never;
@@ -597,6 +614,19 @@ export interface components {
             /** @description verified, hallucinated-citation or unverified. */
             status: string;
         };
+        /** @description A decision, and what the agent may see where the call was made. */
+        ConnectAnswer: components["schemas"]["DecisionAnswer"] & {
+            response?: components["schemas"]["ResponseAnswer"] | null;
+        };
+        /** @description A call to a connector's tool. */
+        ConnectBody: {
+            /** @description Its arguments. */
+            arguments?: Record<string, unknown>;
+            /** @description Whether the result is to be withheld behind a handle. */
+            seal?: boolean;
+            /** @description Its name, such as `crm.query`; the manifest lists them. */
+            tool: string;
+        };
         /** @description A context, ready for a model. */
         ContextAnswer: {
             /** @description What became of each chunk, in the order they were sent. */
@@ -661,6 +691,8 @@ export interface components {
         };
         /** @description How a session reaches the network. */
         EgressAnswer: {
+            /** @description The highest class that any destination may be given: above it, nothing is reached. Nothing where all are blocked. */
+            highest_ceiling?: string | null;
             /** @description The password for it. It is good for this session alone; keep it like a token. */
             password: string;
             /** @description Where the proxy listens. */
@@ -1057,6 +1089,8 @@ export type AuthorizeBody = components['schemas']['AuthorizeBody'];
 export type ChunkAnswer = components['schemas']['ChunkAnswer'];
 export type ChunkBody = components['schemas']['ChunkBody'];
 export type CitationAnswer = components['schemas']['CitationAnswer'];
+export type ConnectAnswer = components['schemas']['ConnectAnswer'];
+export type ConnectBody = components['schemas']['ConnectBody'];
 export type ContextAnswer = components['schemas']['ContextAnswer'];
 export type ContextBody = components['schemas']['ContextBody'];
 export type DatasetAnswer = components['schemas']['DatasetAnswer'];
@@ -1501,6 +1535,51 @@ export interface operations {
             };
             /** @description What is wrong; nothing is allowed */
             "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    call: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's handle */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConnectBody"];
+            };
+        };
+        responses: {
+            /** @description The decision, and what the agent may see */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectAnswer"];
+                };
+            };
+            /** @description What is wrong; nothing is released */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The source or the session cannot be used now; nothing is released */
+            "5XX": {
                 headers: {
                     [name: string]: unknown;
                 };
