@@ -44,8 +44,8 @@ impl Engine {
         limit: usize,
     ) -> Result<Page, AuditError> {
         self.admit_auditor(caller).await?;
-        if let Some(common) = &self.common {
-            return common.page(self.provenance.reader(), &filter, after, limit).await;
+        if let Some(pooled) = &self.pooled {
+            return pooled.page(self.provenance.reader(), &filter, after, limit).await;
         }
         let reader = Arc::clone(self.provenance.reader());
         let page = tokio::task::spawn_blocking(move || reader.page(&filter, after, limit)).await;

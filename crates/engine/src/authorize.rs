@@ -11,7 +11,7 @@ use tidegate_store::{Gate, GateState, Session, StoreError};
 
 use crate::access::{Act, Caller};
 use crate::engine::now;
-use crate::gates::{Call, Carrier, Passage};
+use crate::gates::{Call, Carrier};
 use crate::inspect::Found;
 use crate::provenance::{spelled, word};
 use crate::{AccessError, DecisionRecord, Engine, Interrupted, Payload, RecordError, Unveiling};
@@ -78,28 +78,16 @@ impl Engine {
         };
         let decision = decide_call(known, tool, &session, &found, unveiling.veiled, doubt);
         let class = found.class().join(veiled_class(unveiling.veiled));
-        let carrier = if unveiling.is_needed() {
-            carrier
-        } else {
-            Carrier::Asker
-        };
-        let mut passage = match known {
-            Some(tool) => {
-                let session = &*session;
-                let policy = &version;
-                let call = Call {
-                    caller,
-                    session,
-                    tool,
-                    arguments,
-                    class,
-                    policy,
-                    carrier,
-                };
-                self.pass_gate(call, decision).await?
-            }
-            None => Passage::plain(decision, None),
-        };
+        let call = known.map(|tool| Call {
+            caller,
+            session: &session,
+            tool,
+            arguments,
+            class,
+            policy: &version,
+            carrier: carrier.of(&unveiling),
+        });
+        let mut passage = self.pass_gate(call, decision).await?;
         let decision = passage.decision;
         if let (Some(known), Decision::Allow(_)) = (known, &decision) {
             self.remember_words(id, known, arguments).await?;
@@ -120,14 +108,7 @@ impl Engine {
         events.append(&mut passage.events);
         // INVARIANT (durable before visible): the decision is on the record before anyone can act on it.
         self.provenance.note(id, events, record.at).await?;
-        let gate = match passage.opening {
-            Some((gate, desk)) => {
-                let settled = self.settle_gate(gate).await?;
-                drop(desk);
-                Some(settled)
-            }
-            None => passage.gate,
-        };
+        let gate = self.settle_passage(passage.gate, passage.opening).await?;
         // A gateway that was stopped in between must not come back with what it knew before.
         if looked.elapsed() > DECISION_HOLDS {
             return Err(AccessError::Store(StoreError::Overloaded));

@@ -19,7 +19,7 @@ use crate::inspect::Inspector;
 use crate::model::Model;
 use crate::origin::Origins;
 use crate::provenance::word;
-use crate::publish::CommonRecord;
+use crate::publish::PooledRecord;
 use crate::runs::Runs;
 use crate::veil::Veils;
 use crate::watch::Watchers;
@@ -59,7 +59,7 @@ pub struct Engine {
     pub(crate) rules: ContextRules,
     pub(crate) runs: Option<Runs>,
     pub(crate) gates: Option<Gates>,
-    pub(crate) common: Option<CommonRecord>,
+    pub(crate) pooled: Option<PooledRecord>,
     pub(crate) veils: Veils,
 }
 
@@ -94,7 +94,7 @@ impl Engine {
             rules: ContextRules::none(),
             runs: None,
             gates: None,
-            common: None,
+            pooled: None,
             veils: Veils::new(),
         }
     }

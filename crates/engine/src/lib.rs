@@ -62,7 +62,7 @@ pub use output::{Checked, OutputVerdict};
 pub use payload::Payload;
 pub use policy::{Policy, PolicyVersion};
 pub use provenance::{Provenance, RecordError};
-pub use publish::CommonRecord;
+pub use publish::PooledRecord;
 pub use record::{DecisionRecord, Observer};
 pub use runs::{
     Answer, AnswerSchema, BadSchema, ChildError, ChildRequest, Field, Memory, Note, NoteError, Noted,

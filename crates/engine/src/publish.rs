@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tidegate_core::Ident;
-use tidegate_ledger::{CommonIndex, Cursor, Filter, Page, Published, Reader};
+use tidegate_ledger::{Cursor, Filter, Page, PooledIndex, Published, Reader};
 use tokio::sync::Mutex;
 
 use crate::Engine;
@@ -17,17 +17,17 @@ use crate::audit::AuditError;
 const INTERVAL: Duration = Duration::from_millis(500);
 
 /// The index that several gateways share, and how far this one has published.
-pub struct CommonRecord {
-    index: Arc<dyn CommonIndex>,
+pub struct PooledRecord {
+    index: Arc<dyn PooledIndex>,
     ledger: Ident,
     /// The index of the last record that is published, once it is known.
     published: Mutex<Option<Option<u64>>>,
 }
 
-impl CommonRecord {
+impl PooledRecord {
     /// Publishes the records of this ledger into an index.
     #[must_use]
-    pub fn new(index: Arc<dyn CommonIndex>, ledger: Ident) -> Self {
+    pub fn new(index: Arc<dyn PooledIndex>, ledger: Ident) -> Self {
         Self {
             index,
             ledger,
@@ -77,18 +77,18 @@ impl CommonRecord {
 impl Engine {
     /// The same engine with an index that several gateways share: whoever may read the record reads that of all of them.
     #[must_use]
-    pub fn with_common_record(self, common: CommonRecord) -> Self {
+    pub fn with_pooled_record(self, pooled: PooledRecord) -> Self {
         Self {
-            common: Some(common),
+            pooled: Some(pooled),
             ..self
         }
     }
 
     /// Publishes records for as long as it runs, if there is somewhere to. What fails is tried again.
     pub async fn keep_publishing(&self) {
-        let Some(common) = &self.common else { return };
+        let Some(pooled) = &self.pooled else { return };
         loop {
-            let outcome: Result<(), AuditError> = common.catch_up(self.provenance.reader()).await;
+            let outcome: Result<(), AuditError> = pooled.catch_up(self.provenance.reader()).await;
             // An auditor who asks meanwhile is told; nothing else depends on it.
             drop(outcome);
             tokio::time::sleep(INTERVAL).await;

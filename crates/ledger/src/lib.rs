@@ -6,13 +6,13 @@
 
 mod bytes;
 mod checkpoint;
-mod common;
 pub mod disk;
 pub mod event;
 mod export;
 mod index;
 mod key_file;
 mod name;
+mod pooled;
 mod proof;
 mod read;
 mod record;
@@ -23,11 +23,11 @@ mod verify;
 mod writer;
 
 pub use checkpoint::{Checkpoint, PublicKey, SignedCheckpoint};
-pub use common::{CommonIndex, Published};
 pub use event::{Event, EvidencePointer};
 pub use export::{CsvExport, write_json_lines};
 pub use key_file::KeyFileError;
 pub use name::{BadName, DigestKey, KeyedDigest, Name, PublicDigest, Reason};
+pub use pooled::{PooledIndex, Published};
 pub use proof::{BadProof, Proof, ProveError, Proved};
 pub use read::{Cursor, Filter, Page, ReadError, Reader, Record};
 pub use record::{Chain, FORMAT_VERSION, Hash};

@@ -205,7 +205,7 @@ async fn a_file_that_is_not_ours_is_refused_and_left_alone() {
         .unwrap();
     assert_eq!(
         open(&file).err(),
-        Some(StoreError::TooNew { found: 99, known: 3 })
+        Some(StoreError::TooNew { found: 99, known: 4 })
     );
 
     let (_dir, file) = state();
@@ -273,7 +273,7 @@ async fn a_full_file_refuses_and_loses_nothing() {
         .unwrap();
     let file = dir.path().join("tidegate.db");
     let options = SqliteOptions {
-        max_pages: Some(60),
+        max_pages: Some(200),
         ..SqliteOptions::default()
     };
     let store = SqliteStore::open(&file, options).unwrap();

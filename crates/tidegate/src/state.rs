@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tidegate_core::Ident;
 use tidegate_engine::Provenance;
-use tidegate_ledger::{CommonIndex, Ledger};
+use tidegate_ledger::{Ledger, PooledIndex};
 use tidegate_store::{
     GateStore, Hidden, MemoryStore, OriginStore, Remote, SessionStore, SqliteOptions, SqliteStore, TokenStore,
 };
@@ -32,7 +32,7 @@ pub(crate) trait State: SessionStore + TokenStore {
     fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>>;
 
     /// Where gateways on the same state publish their records for auditors.
-    fn common_index(&self) -> Option<Arc<dyn CommonIndex>> {
+    fn pooled_index(&self) -> Option<Arc<dyn PooledIndex>> {
         None
     }
 }
@@ -56,7 +56,7 @@ impl State for PostgresStore {
         Some(self)
     }
 
-    fn common_index(&self) -> Option<Arc<dyn CommonIndex>> {
+    fn pooled_index(&self) -> Option<Arc<dyn PooledIndex>> {
         Some(self.rows())
     }
 }

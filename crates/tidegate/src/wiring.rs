@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use axum::Router;
 use tidegate_authority::OpenFga;
 use tidegate_core::{Ident, Moment};
-use tidegate_engine::{Caller, CommonRecord, Engine, OriginKey, Origins, Parts, Provenance, last_policy};
+use tidegate_engine::{Caller, Engine, OriginKey, Origins, Parts, PooledRecord, Provenance, last_policy};
 use tidegate_gateway::egress::Proxy;
 use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Shell, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
@@ -381,8 +381,8 @@ fn engine(
     };
     let annex = Arc::clone(&store).annex();
     let kept_gates = Arc::clone(&store).gates();
-    let common = match store.common_index() {
-        Some(index) => Some(CommonRecord::new(index, ledger_name(provenance.ledger())?)),
+    let pooled = match store.pooled_index() {
+        Some(index) => Some(PooledRecord::new(index, ledger_name(provenance.ledger())?)),
         None => None,
     };
     let engine = Engine::new(Parts {
@@ -395,8 +395,8 @@ fn engine(
         observer,
     });
     let mut engine = engine.with_context(context::rules(config)?);
-    if let Some(common) = common {
-        engine = engine.with_common_record(common);
+    if let Some(pooled) = pooled {
+        engine = engine.with_pooled_record(pooled);
     }
     if let Some(gates) = kept_gates {
         engine = engine

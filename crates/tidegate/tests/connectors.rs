@@ -384,7 +384,7 @@ fn a_public_document_becomes_tools_against_a_live_server() {
     let elsewhere = body("getPlanet", json!({"planetId": 302}));
     assert_eq!(
         (&elsewhere["status"], &elsewhere["body"]),
-        (&json!(302), &json!(""))
+        (&json!(302), &json!(null))
     );
     assert_eq!(agent.state()["sensitivity"], "public");
     let me = body("getMe", json!({}));

@@ -57,10 +57,8 @@ impl<'a> Client<'a> {
         let answers = text
             .lines()
             .map(|line| line.strip_prefix("data: ").unwrap_or(line));
-        let answers = answers.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let answer = answers
-            .filter(|answer| answer.get("method").is_none())
-            .next_back();
+        let mut answers = answers.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let answer = answers.rfind(|answer| answer.get("method").is_none());
         answer.unwrap_or_else(|| panic!("{text}"))
     }
 

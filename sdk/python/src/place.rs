@@ -266,10 +266,10 @@ fn free_record(data_dir: &std::path::Path) -> Result<Provenance, NoRecord> {
             Err(error) => return Err(error.into()),
         };
         let reader = Reader::open(&directory)?;
-        // One process has a vault open at a time, and a gateway has the data directory's. Nothing that is done here keeps
-        // evidence, so this one stays empty.
-        let key = KeySource::File(directory.join("vault.key"));
-        let vault = Vault::open(&directory.join("vault.db"), key, SystemTime::now())?;
+        // Nothing that is done here keeps evidence, so this vault stays empty, and nobody who works on the gateway's has to
+        // wait for this process. It lies beside the record, which holds no secret.
+        let key = KeySource::File(directory.with_extension("vault.key"));
+        let vault = Vault::open(&directory.with_extension("vault.db"), key, SystemTime::now())?;
         return Ok(Provenance::new(ledger, reader, vault));
     }
     Err(NoRecord::TooMany)

@@ -124,6 +124,35 @@ def test_a_tool_that_nobody_declared_does_not_run(session: Session) -> None:
     assert "format_disk" in session.answer("format_disk", {}, ran.append) and ran == []
 
 
+def test_a_call_that_a_person_must_approve_runs_once_for_each_approval(gateway: Gateway, session: Session) -> None:
+    session.call("booking_lookup", {}, lambda _: {"guest": {"email": "ada@example.org"}})
+    for arguments in ({"to": "the guest"}, {"to": "{GUEST_EMAIL_1}"}):
+        held = session.authorize("refund", arguments)
+        assert held["decision"] == "hold" and session.gate(held["gate_id"])["state"] == "open"
+        with pytest.raises(ToolPermissionError, match="approval"):
+            session.call("refund", arguments, ran.append)
+        person = Session(url=gateway.url, token=gateway.token("human-operator", "boss"))
+        assert held["gate_id"] in [gate["gate_id"] for gate in person.queue()["gates"]]
+        person.decide_gate(held["gate_id"], approve=True, reason="agreed on the telephone")
+        person.close()
+        session.call("refund", arguments, lambda given: ran.append(given["to"]), wait_seconds=1)
+        with pytest.raises(ToolPermissionError):
+            session.call("refund", arguments, ran.append)
+    assert ran == ["the guest", "ada@example.org"]
+    assert {gate["state"] for gate in session.gates("all")["gates"]} == {"spent", "open"}
+
+
+def test_values_are_for_connectors_alone(gateway: Gateway) -> None:
+    ran.clear()
+    with Session(url=gateway.url, token=gateway.token("agent", "carol")) as session:
+        session.deliver("booking_lookup", {"guest": {"email": "ada@example.org"}})
+        with pytest.raises(ToolPermissionError) as refused:
+            session.call("send_mail", {"to": "{GUEST_EMAIL_1}"}, ran.append)
+        assert refused.value.rule == "stub-unresolved" and ran == []
+        session.call("send_mail", {"to": "{not a stub}"}, ran.append)
+        assert ran == [{"to": "{not a stub}"}]
+
+
 def test_coroutines_ask_in_the_same_way(gateway: Gateway) -> None:
     async def use() -> None:
         async with AsyncSession(url=gateway.url, token=gateway.connector, user="alice") as session:

@@ -6,6 +6,6 @@
  */
 export { GatewayError, ToolPermissionError, type Refusal } from "./errors.js";
 export { Gateway, type Answer, type GatewayOptions, type Method, type PathOf, type Question } from "./gateway.js";
-export { guardTool, type GuardOptions } from "./guard.js";
-export { SENSITIVITIES, Session, type Arguments, type DataSensitivity, type SessionOptions } from "./session.js";
+export { guardTool } from "./guard.js";
+export { SENSITIVITIES, Session, type Arguments, type CallOptions, type DataSensitivity, type SessionOptions, type WaitOptions, } from "./session.js";
 export type * from "./generated/api.js";

@@ -7,4 +7,4 @@
 export { GatewayError, ToolPermissionError } from "./errors.js";
 export { Gateway } from "./gateway.js";
 export { guardTool } from "./guard.js";
-export { SENSITIVITIES, Session } from "./session.js";
+export { SENSITIVITIES, Session, } from "./session.js";

@@ -1,5 +1,4 @@
-import type { GuardOptions } from "./guard.js";
-import type { Session } from "./session.js";
+import type { CallOptions, Session } from "./session.js";
 /** As much of an MCP client as is used here. */
 export interface ToolCaller {
     callTool(params: {
@@ -20,7 +19,7 @@ export interface GuardedResult {
  * The client's `callTool`, through the session's gateway. The gateway reads the structured content where there is one, and
  * the text of the answer otherwise. A refusal is a result with `isError`, in words the model can use.
  */
-export declare function guardClient(session: Session, client: ToolCaller, options?: GuardOptions): (params: {
+export declare function guardClient(session: Session, client: ToolCaller, options?: CallOptions): (params: {
     name: string;
     arguments?: Record<string, unknown>;
 }) => Promise<GuardedResult>;

@@ -1,5 +1,5 @@
 import { Gateway, type GatewayOptions } from "./gateway.js";
-import type { ChunkBody, ContextAnswer, DecisionAnswer, HandleAnswer, ManifestAnswer, OutputAnswer, OutputBody, PlanAnswer, PlannedCallBody, ResolveAnswer, ResponseAnswer, StateAnswer } from "./generated/api.js";
+import type { ChunkBody, ContextAnswer, DecisionAnswer, GateAnswer, GatesAnswer, HandleAnswer, ManifestAnswer, OutputAnswer, OutputBody, PlanAnswer, PlannedCallBody, ResolveAnswer, ResponseAnswer, StateAnswer } from "./generated/api.js";
 /** The classes of data, least restrictive first. */
 export declare const SENSITIVITIES: readonly ["public", "internal", "confidential", "pii", "secret"];
 /** A class of data. */
@@ -12,6 +12,15 @@ export interface SessionOptions extends GatewayOptions {
     user?: string;
     /** For which agent. */
     agent?: string;
+}
+/** How long to wait for a person where one must decide. */
+export interface WaitOptions {
+    waitSeconds?: number;
+}
+/** How a call is made. */
+export interface CallOptions extends WaitOptions {
+    /** Whether its result is withheld behind a handle, so that the label does not rise. */
+    seal?: boolean;
 }
 /** The arguments of a call, by name. */
 export type Arguments = Record<string, unknown>;
@@ -31,8 +40,8 @@ export declare class Session {
     manifest(): Promise<ManifestAnswer>;
     /** Whether every call of a plan would pass, and an order in which it does. */
     validatePlan(plannedCalls: readonly PlannedCallBody[]): Promise<PlanAnswer>;
-    /** Whether a call may pass, before it is made. */
-    authorize(tool: string, args?: Arguments): Promise<DecisionAnswer>;
+    /** Whether a call may pass, before it is made. Where a person must decide, `waitSeconds` waits for them. */
+    authorize(tool: string, args?: Arguments, options?: WaitOptions): Promise<DecisionAnswer>;
     /** The same, with the values of stubs and handles in the arguments. For a connector's token; no agent may see it. */
     resolve(tool: string, args?: Arguments): Promise<ResolveAnswer>;
     /** Brings a tool's answer in. What comes back is what the agent may see, after the label has risen. */
@@ -47,20 +56,18 @@ export declare class Session {
     output(text: string, options?: Partial<Omit<OutputBody, "text">>): Promise<OutputAnswer>;
     /** Registers a dataset. Known already, it can only be raised. */
     addDataset(name: string, sensitivity?: DataSensitivity): Promise<StateAnswer>;
-    /** What waits for a person, as far as this token may see it. */
-    gates(): Promise<unknown>;
+    /** What of this session waits for a person, or was decided by one (`all`). */
+    gates(state?: "open" | "decided" | "all"): Promise<GatesAnswer>;
+    /** One question to a person, at once or when it was decided or the wait is over. */
+    gate(gate: string, options?: WaitOptions): Promise<GateAnswer>;
     /** A person's decision at a gate. */
-    decideGate(gateId: string, decision: "approve" | "deny", reason: string): Promise<unknown>;
+    decideGate(id: string, decision: "approve" | "deny", reason: string): Promise<GateAnswer>;
     /**
      * Authorizes, runs, delivers. Rejects with `ToolPermissionError` before `run` where the call may not pass, and gives what
      * the agent may see of what `run` returned. Where the arguments hold stubs, `run` gets their values, and the token must
      * be a connector's.
      */
-    call<A extends object>(tool: string, args: A, run: (args: A) => unknown, options?: {
-        seal?: boolean;
-    }): Promise<unknown>;
+    call<A extends object>(tool: string, args: A, run: (args: A) => unknown, options?: CallOptions): Promise<unknown>;
     /** The same for a model: a refusal is an answer in words, and nothing is thrown for it. */
-    answer<A extends object>(tool: string, args: A, run: (args: A) => unknown, options?: {
-        seal?: boolean;
-    }): Promise<unknown>;
+    answer<A extends object>(tool: string, args: A, run: (args: A) => unknown, options?: CallOptions): Promise<unknown>;
 }

@@ -34,9 +34,9 @@ export class Session {
         const body = { planned_calls: [...plannedCalls] };
         return this.gateway.request("post", "/v1/session/{id}/validate-plan", { ...this.#here, body });
     }
-    /** Whether a call may pass, before it is made. */
-    authorize(tool, args = {}) {
-        const body = { tool, arguments: args };
+    /** Whether a call may pass, before it is made. Where a person must decide, `waitSeconds` waits for them. */
+    authorize(tool, args = {}, options = {}) {
+        const body = { tool, arguments: args, wait_seconds: options.waitSeconds ?? null };
         return this.gateway.request("post", "/v1/session/{id}/authorize", { ...this.#here, body });
     }
     /** The same, with the values of stubs and handles in the arguments. For a connector's token; no agent may see it. */
@@ -69,13 +69,18 @@ export class Session {
         const body = { name, sensitivity };
         return this.gateway.request("post", "/v1/session/{id}/datasets", { ...this.#here, body });
     }
-    /** What waits for a person, as far as this token may see it. */
-    gates() {
-        return this.gateway.ask("get", "/v1/gates");
+    /** What of this session waits for a person, or was decided by one (`all`). */
+    gates(state = "open") {
+        return this.gateway.request("get", "/v1/session/{id}/gates", { ...this.#here, query: { state } });
+    }
+    /** One question to a person, at once or when it was decided or the wait is over. */
+    gate(gate, options = {}) {
+        const query = options.waitSeconds === undefined ? {} : { wait: options.waitSeconds };
+        return this.gateway.request("get", "/v1/session/{id}/gates/{gate}", { path: { id: this.id, gate }, query });
     }
     /** A person's decision at a gate. */
-    decideGate(gateId, decision, reason) {
-        return this.gateway.ask("post", `/v1/gates/${encodeURIComponent(gateId)}/decision`, { decision, reason });
+    decideGate(id, decision, reason) {
+        return this.gateway.request("post", "/v1/gates/{id}/decision", { path: { id }, body: { decision, reason } });
     }
     /**
      * Authorizes, runs, delivers. Rejects with `ToolPermissionError` before `run` where the call may not pass, and gives what
@@ -83,7 +88,7 @@ export class Session {
      * be a connector's.
      */
     async call(tool, args, run, options = {}) {
-        const result = await run(await this.#cleared(tool, args));
+        const result = await run(await this.#cleared(tool, args, options));
         return (await this.deliver(tool, asJson(result), options)).content;
     }
     /** The same for a model: a refusal is an answer in words, and nothing is thrown for it. */
@@ -99,27 +104,61 @@ export class Session {
         }
     }
     /** The arguments as the tool may be given them; an error where the decision is anything but an allowance. */
-    async #cleared(tool, args) {
+    async #cleared(tool, args, options) {
         let decision;
-        let cleared = args;
         try {
-            decision = await this.authorize(tool, args);
-            if (decision.unresolved) {
-                const resolved = await this.resolve(tool, args);
-                decision = resolved;
-                cleared = (resolved.arguments ?? {});
-            }
+            const asked = args;
+            const asking = mayHoldStubs(args) ? this.#resolved(tool, asked, options) : this.authorize(tool, asked, options);
+            decision = await asking;
         }
         catch (error) {
             throw unanswered(tool, error);
         }
-        if (decision.decision !== "allow" || decision.allowed !== true) {
-            const { rule, reason, retryable } = decision;
-            const remedy = decision.remedy ?? "do this step without the tool";
-            throw new ToolPermissionError({ tool, rule, reason, remedy, retryable });
-        }
-        return cleared;
+        refuse(tool, decision);
+        return "arguments" in decision ? decision.arguments : args;
     }
+    /** A person's approval is good for one decision, so a call that may hold stubs is decided where they resolve. */
+    async #resolved(tool, args, options) {
+        try {
+            const decision = await this.resolve(tool, args);
+            if (decision.decision !== "hold" || !decision.gate_id || options.waitSeconds === undefined) {
+                return decision;
+            }
+            await this.gate(decision.gate_id, options);
+            return await this.resolve(tool, args);
+        }
+        catch (error) {
+            // Only a connector may see the values; whether there are any, anyone may ask.
+            if (error instanceof GatewayError && error.status === 403) {
+                return this.authorize(tool, args, options);
+            }
+            throw error;
+        }
+    }
+}
+/** Throws unless the decision is an allowance and nothing else. */
+function refuse(tool, decision) {
+    const { rule, reason, retryable } = decision;
+    if (decision.decision !== "allow" || decision.allowed !== true) {
+        const remedy = decision.remedy ?? "do this step without the tool";
+        throw new ToolPermissionError({ tool, rule, reason, remedy, retryable });
+    }
+    if (decision.unresolved) {
+        throw new ToolPermissionError({
+            tool,
+            rule: "stub-unresolved",
+            reason: `tool "${tool}" blocked: its arguments hold stubs or handles, and this token may not see their values`,
+            remedy: "call it without them, or have the program use a connector's token",
+            retryable: true,
+        });
+    }
+}
+/** Whether a stub or a handle could be in the arguments: every one begins with a brace. */
+function mayHoldStubs(value) {
+    if (typeof value === "string") {
+        return /[{\uff5b]/.test(value);
+    }
+    return typeof value === "object" && value !== null && Object.entries(value).some((pair) => pair.some(mayHoldStubs));
 }
 /** No decision is a denial. */
 function unanswered(tool, error) {

@@ -1,6 +1,5 @@
 /** Tools of the Vercel AI SDK, guarded. */
-import type { GuardOptions } from "./guard.js";
-import type { Session } from "./session.js";
+import type { CallOptions, Session } from "./session.js";
 
 /** As much of a tool as is changed here; everything else of it stays. */
 interface Executable {
@@ -14,7 +13,7 @@ interface Executable {
 export function guardTools<T extends Record<string, Executable>>(
   session: Session,
   tools: T,
-  options: GuardOptions = {},
+  options: CallOptions = {},
 ): T {
   const guarded = Object.entries(tools).map(([name, tool]) => {
     const execute = tool.execute as ((input: object, options: unknown) => unknown) | undefined;

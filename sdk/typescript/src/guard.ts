@@ -1,10 +1,4 @@
-import type { Session } from "./session.js";
-
-/** How a tool is guarded. */
-export interface GuardOptions {
-  /** Whether its result is withheld behind a handle, so that the label does not rise. */
-  seal?: boolean;
-}
+import type { CallOptions, Session } from "./session.js";
 
 /**
  * A tool whose every call goes through the session's gateway: authorized before it runs, its result delivered after. Rejects
@@ -14,7 +8,7 @@ export function guardTool<A extends object>(
   session: Session,
   name: string,
   run: (args: A) => unknown,
-  options: GuardOptions = {},
+  options: CallOptions = {},
 ): (args: A) => Promise<unknown> {
   return (args) => session.call(name, args, run, options);
 }

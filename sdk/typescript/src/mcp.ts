@@ -1,7 +1,6 @@
 /** An MCP client, guarded. */
 import { GatewayError, ToolPermissionError } from "./errors.js";
-import type { GuardOptions } from "./guard.js";
-import type { Session } from "./session.js";
+import type { CallOptions, Session } from "./session.js";
 
 /** As much of an MCP client as is used here. */
 export interface ToolCaller {
@@ -22,7 +21,7 @@ export interface GuardedResult {
 export function guardClient(
   session: Session,
   client: ToolCaller,
-  options: GuardOptions = {},
+  options: CallOptions = {},
 ): (params: { name: string; arguments?: Record<string, unknown> }) => Promise<GuardedResult> {
   return async ({ name, arguments: args = {} }) => {
     let failed = false;

@@ -4,6 +4,8 @@ import type {
   ChunkBody,
   ContextAnswer,
   DecisionAnswer,
+  GateAnswer,
+  GatesAnswer,
   HandleAnswer,
   ManifestAnswer,
   OutputAnswer,
@@ -29,6 +31,17 @@ export interface SessionOptions extends GatewayOptions {
   user?: string;
   /** For which agent. */
   agent?: string;
+}
+
+/** How long to wait for a person where one must decide. */
+export interface WaitOptions {
+  waitSeconds?: number;
+}
+
+/** How a call is made. */
+export interface CallOptions extends WaitOptions {
+  /** Whether its result is withheld behind a handle, so that the label does not rise. */
+  seal?: boolean;
 }
 
 /** The arguments of a call, by name. */
@@ -72,9 +85,9 @@ export class Session {
     return this.gateway.request("post", "/v1/session/{id}/validate-plan", { ...this.#here, body });
   }
 
-  /** Whether a call may pass, before it is made. */
-  authorize(tool: string, args: Arguments = {}): Promise<DecisionAnswer> {
-    const body = { tool, arguments: args };
+  /** Whether a call may pass, before it is made. Where a person must decide, `waitSeconds` waits for them. */
+  authorize(tool: string, args: Arguments = {}, options: WaitOptions = {}): Promise<DecisionAnswer> {
+    const body = { tool, arguments: args, wait_seconds: options.waitSeconds ?? null };
     return this.gateway.request("post", "/v1/session/{id}/authorize", { ...this.#here, body });
   }
 
@@ -114,14 +127,20 @@ export class Session {
     return this.gateway.request("post", "/v1/session/{id}/datasets", { ...this.#here, body });
   }
 
-  /** What waits for a person, as far as this token may see it. */
-  gates(): Promise<unknown> {
-    return this.gateway.ask("get", "/v1/gates");
+  /** What of this session waits for a person, or was decided by one (`all`). */
+  gates(state: "open" | "decided" | "all" = "open"): Promise<GatesAnswer> {
+    return this.gateway.request("get", "/v1/session/{id}/gates", { ...this.#here, query: { state } });
+  }
+
+  /** One question to a person, at once or when it was decided or the wait is over. */
+  gate(gate: string, options: WaitOptions = {}): Promise<GateAnswer> {
+    const query = options.waitSeconds === undefined ? {} : { wait: options.waitSeconds };
+    return this.gateway.request("get", "/v1/session/{id}/gates/{gate}", { path: { id: this.id, gate }, query });
   }
 
   /** A person's decision at a gate. */
-  decideGate(gateId: string, decision: "approve" | "deny", reason: string): Promise<unknown> {
-    return this.gateway.ask("post", `/v1/gates/${encodeURIComponent(gateId)}/decision`, { decision, reason });
+  decideGate(id: string, decision: "approve" | "deny", reason: string): Promise<GateAnswer> {
+    return this.gateway.request("post", "/v1/gates/{id}/decision", { path: { id }, body: { decision, reason } });
   }
 
   /**
@@ -133,9 +152,9 @@ export class Session {
     tool: string,
     args: A,
     run: (args: A) => unknown,
-    options: { seal?: boolean } = {},
+    options: CallOptions = {},
   ): Promise<unknown> {
-    const result = await run(await this.#cleared(tool, args));
+    const result = await run(await this.#cleared(tool, args, options));
     return (await this.deliver(tool, asJson(result), options)).content;
   }
 
@@ -144,7 +163,7 @@ export class Session {
     tool: string,
     args: A,
     run: (args: A) => unknown,
-    options: { seal?: boolean } = {},
+    options: CallOptions = {},
   ): Promise<unknown> {
     try {
       return await this.call(tool, args, run, options);
@@ -157,26 +176,62 @@ export class Session {
   }
 
   /** The arguments as the tool may be given them; an error where the decision is anything but an allowance. */
-  async #cleared<A extends object>(tool: string, args: A): Promise<A> {
-    let decision: DecisionAnswer;
-    let cleared = args;
+  async #cleared<A extends object>(tool: string, args: A, options: WaitOptions): Promise<A> {
+    let decision: DecisionAnswer | ResolveAnswer;
     try {
-      decision = await this.authorize(tool, args as Arguments);
-      if (decision.unresolved) {
-        const resolved = await this.resolve(tool, args as Arguments);
-        decision = resolved;
-        cleared = (resolved.arguments ?? {}) as A;
-      }
+      const asked = args as unknown as Arguments;
+      const asking = mayHoldStubs(args) ? this.#resolved(tool, asked, options) : this.authorize(tool, asked, options);
+      decision = await asking;
     } catch (error) {
       throw unanswered(tool, error);
     }
-    if (decision.decision !== "allow" || decision.allowed !== true) {
-      const { rule, reason, retryable } = decision;
-      const remedy = decision.remedy ?? "do this step without the tool";
-      throw new ToolPermissionError({ tool, rule, reason, remedy, retryable });
-    }
-    return cleared;
+    refuse(tool, decision);
+    return "arguments" in decision ? (decision.arguments as A) : args;
   }
+
+  /** A person's approval is good for one decision, so a call that may hold stubs is decided where they resolve. */
+  async #resolved(tool: string, args: Arguments, options: WaitOptions): Promise<DecisionAnswer | ResolveAnswer> {
+    try {
+      const decision = await this.resolve(tool, args);
+      if (decision.decision !== "hold" || !decision.gate_id || options.waitSeconds === undefined) {
+        return decision;
+      }
+      await this.gate(decision.gate_id, options);
+      return await this.resolve(tool, args);
+    } catch (error) {
+      // Only a connector may see the values; whether there are any, anyone may ask.
+      if (error instanceof GatewayError && error.status === 403) {
+        return this.authorize(tool, args, options);
+      }
+      throw error;
+    }
+  }
+}
+
+/** Throws unless the decision is an allowance and nothing else. */
+function refuse(tool: string, decision: DecisionAnswer): void {
+  const { rule, reason, retryable } = decision;
+  if (decision.decision !== "allow" || decision.allowed !== true) {
+    const remedy = decision.remedy ?? "do this step without the tool";
+    throw new ToolPermissionError({ tool, rule, reason, remedy, retryable });
+  }
+  if (decision.unresolved) {
+    throw new ToolPermissionError({
+      tool,
+      rule: "stub-unresolved",
+      reason: `tool "${tool}" blocked: its arguments hold stubs or handles, and this token may not see their values`,
+      remedy: "call it without them, or have the program use a connector's token",
+      retryable: true,
+    });
+  }
+}
+
+/** Whether a stub or a handle could be in the arguments: every one begins with a brace. */
+function mayHoldStubs(value: unknown): boolean {
+  if (typeof value === "string") {
+    return /[{\uff5b]/.test(value);
+  }
+  return typeof value === "object" && value !== null && Object.entries(value).some((pair) => pair.some(mayHoldStubs));
 }
 
 /** No decision is a denial. */

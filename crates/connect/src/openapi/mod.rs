@@ -145,9 +145,12 @@ impl Api {
         if (300..400).contains(&answer.status) {
             notes.push("the API points elsewhere; that is not followed".to_owned());
         }
-        let document = (answer.is_json() && !answer.is_cut)
-            .then(|| serde_json::from_slice(&answer.body).ok())
-            .flatten();
+        let document = match answer.body.is_empty() {
+            // Nothing has no parts that could be mistaken.
+            true => Some(Value::Null),
+            false if answer.is_json() && !answer.is_cut => serde_json::from_slice(&answer.body).ok(),
+            false => None,
+        };
         let has_parts = document.is_some();
         let body = document.unwrap_or_else(|| as_text(answer.body, answer.is_cut));
         let mut content = json!({"status": answer.status, "body": body, "truncated": answer.is_cut});

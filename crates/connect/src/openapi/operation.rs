@@ -194,12 +194,15 @@ fn read_parameter(document: &Document, settings: &Settings, said: &Value) -> Opt
     }))
 }
 
+/// Whether a media type is of a sort.
+type Fits<'a> = &'a dyn Fn(&str) -> bool;
+
 /// A body; no answer where one is needed that cannot be written.
 fn read_body(document: &Document, said: &Value) -> Option<Option<Body>> {
     let required = said.get("required") == Some(&Value::Bool(true));
     let content = said.get("content").and_then(Value::as_object)?;
     let is_json = |kind: &str| kind == "application/json" || kind.ends_with("+json");
-    let sorts: [(Kind, &dyn Fn(&str) -> bool); 3] = [
+    let sorts: [(Kind, Fits<'_>); 3] = [
         (Kind::Json, &is_json),
         (Kind::Form, &|kind| kind == "application/x-www-form-urlencoded"),
         (Kind::Text, &|kind| kind.starts_with("text/")),

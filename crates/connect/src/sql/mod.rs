@@ -113,7 +113,7 @@ pub struct Database {
 }
 
 enum Backend {
-    Postgres(Postgres),
+    Postgres(Box<Postgres>),
     MySql(MySql),
     Sqlite(Sqlite),
 }
@@ -253,9 +253,10 @@ fn backend(settings: &Settings) -> Result<Backend, &'static str> {
         Place::Url(url) => url.as_str(),
     };
     match url.split_once(':').map(|(scheme, _)| scheme) {
-        Some("postgres" | "postgresql") => {
-            Ok(Backend::Postgres(Postgres::at(url, settings.ca_file.as_deref())?))
-        }
+        Some("postgres" | "postgresql") => Ok(Backend::Postgres(Box::new(Postgres::at(
+            url,
+            settings.ca_file.as_deref(),
+        )?))),
         Some("mysql" | "mariadb") => Ok(Backend::MySql(MySql::at(url)?)),
         Some("sqlite") => {
             let path = url.trim_start_matches("sqlite:").trim_start_matches("//");

@@ -160,7 +160,7 @@ fn rows(connection: &Connection, call: &Call) -> Result<Rows, Failure> {
     if statement.parameter_count() != call.params.len() {
         return Err(super::wrong_number(statement.parameter_count()));
     }
-    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let width = columns.len();
     let mut rows = Rows::new(columns, call.bounds);
     let mut found = statement

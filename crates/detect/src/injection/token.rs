@@ -46,7 +46,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     tokens.sort_by_key(|token| (token.span.start, token.span.end));
     for token in &mut tokens {
         token.opens = opens_utterance(text, token.span.start);
-        token.opens_value = opens_value(text, token.span.start);
+        token.opens_value = opens_value(text, &token.span);
     }
     tokens
 }
@@ -152,11 +152,16 @@ fn opens_utterance(text: &str, at: usize) -> bool {
     })
 }
 
-/// Whether a quote that follows a colon or a bracket stands right before this place.
-fn opens_value(text: &str, at: usize) -> bool {
-    let before = text.get(..at).unwrap_or_default();
-    before.strip_suffix(['"', '\'']).is_some_and(|before| {
-        let before = before.trim_end_matches(' ');
-        before.ends_with([':', '['])
-    })
+/// Whether a quote that follows a colon or a bracket stands right before these words, and more is said after them: in
+/// `"type": "text"` nobody is told to text.
+fn opens_value(text: &str, words: &Range<usize>) -> bool {
+    let before = text.get(..words.start).unwrap_or_default();
+    let is_all = text
+        .get(words.end..)
+        .is_some_and(|after| after.starts_with(['"', '\'']));
+    !is_all
+        && before.strip_suffix(['"', '\'']).is_some_and(|before| {
+            let before = before.trim_end_matches(' ');
+            before.ends_with([':', '['])
+        })
 }

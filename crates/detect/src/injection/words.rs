@@ -102,7 +102,7 @@ impl Reader<'_> {
         let start = self.plain + ahead;
         self.words.push(Word {
             opens: may_open(self.text.get(self.start..span.start).unwrap_or_default()),
-            opens_value: opens_value(self.text, span.start),
+            opens_value: opens_value(self.text, &span),
             plain: start..start + span.len(),
             span,
             classes,
@@ -317,11 +317,15 @@ fn may_open(said: &[u8]) -> bool {
     !last.is_ascii_alphanumeric() || near.iter().any(|byte| matches!(byte, b'\\' | b'%' | b'=' | b'&'))
 }
 
-/// Whether a quote that follows a colon or a bracket stands before this place, whatever blanks and escapes are between.
-fn opens_value(text: &[u8], at: usize) -> bool {
-    let Some([before @ .., b'"' | b'\'']) = text.get(..at) else {
+/// Whether a quote that follows a colon or a bracket stands before these words, whatever blanks and escapes are between,
+/// and they are not all that the quotes hold.
+fn opens_value(text: &[u8], words: &Range<usize>) -> bool {
+    let Some([before @ .., b'"' | b'\'']) = text.get(..words.start) else {
         return false;
     };
+    if matches!(text.get(words.end), Some(b'"' | b'\'')) {
+        return false;
+    }
     let last = before
         .iter()
         .rev()

@@ -5,11 +5,11 @@ use tidegate_ledger::event::Event;
 use tidegate_store::{Binding, Gate, GateKind, GateState, Session};
 use tokio::sync::MutexGuard;
 
-use super::view::{KEPT, Kept};
+use super::view::Kept;
 use super::{Gates, Question, spent_event};
 use crate::access::Caller;
 use crate::engine::now;
-use crate::{AccessError, Engine, Payload, PolicyVersion};
+use crate::{AccessError, Engine, Payload, PolicyVersion, Unveiling};
 
 /// Who makes the call that is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,13 @@ pub enum Carrier {
     Asker,
     /// Another, who asks again and is given the values behind stubs: an approval is left for them.
     Another,
+}
+
+impl Carrier {
+    /// Who carries a call with these stubs: without any, whoever asks can make it.
+    pub(crate) const fn of(self, unveiling: &Unveiling) -> Self {
+        if unveiling.is_needed() { self } else { Self::Asker }
+    }
 }
 
 /// A call on its way past the gates.
@@ -44,7 +51,7 @@ pub(crate) struct Passage<'a> {
 }
 
 impl Passage<'_> {
-    pub(crate) const fn plain(decision: Decision, gate: Option<Gate>) -> Self {
+    const fn plain(decision: Decision, gate: Option<Gate>) -> Self {
         Self {
             decision,
             gate,
@@ -55,13 +62,13 @@ impl Passage<'_> {
 }
 
 impl Engine {
-    /// Takes a decision past the gates. What is allowed or denied is none of their business.
+    /// Takes a decision past the gates. What is allowed or denied, or about a tool that nobody knows, is none of their business.
     pub(crate) async fn pass_gate(
         &self,
-        call: Call<'_>,
+        call: Option<Call<'_>>,
         decision: Decision,
     ) -> Result<Passage<'_>, AccessError> {
-        let (Some(gates), Decision::Hold(refusal)) = (&self.gates, &decision) else {
+        let (Some(gates), Some(call), Decision::Hold(refusal)) = (&self.gates, call, &decision) else {
             return Ok(Passage::plain(decision, None));
         };
         let reason = refusal.reason();
@@ -103,6 +110,20 @@ impl Engine {
         }
     }
 
+    /// The gate of a call, after what came of it is on the record.
+    pub(crate) async fn settle_passage(
+        &self,
+        gate: Option<Gate>,
+        opening: Option<(Gate, MutexGuard<'_, ()>)>,
+    ) -> Result<Option<Gate>, AccessError> {
+        let Some((gate, desk)) = opening else {
+            return Ok(gate);
+        };
+        let settled = self.settle_gate(gate).await?;
+        drop(desk);
+        Ok(Some(settled))
+    }
+
     async fn open_call<'a>(
         &'a self,
         gates: &Gates,
@@ -120,7 +141,7 @@ impl Engine {
         } = call;
         let label = session.context.label().class();
         let class = label.join(call.class);
-        let (shown, findings) = self.redacted(&tool.name, arguments, label, KEPT).await?;
+        let (shown, findings) = self.outlined(&tool.name, arguments).await?;
         let text = arguments.text().0;
         let digested = text.clone();
         let evidence = self

@@ -43,7 +43,7 @@ pub use reveal::Revealed;
 pub use tool_change::ToolChange;
 pub use view::GateView;
 
-pub(crate) use call::{Call, Passage};
+pub(crate) use call::Call;
 pub(crate) use halt::Halted;
 pub(crate) use output::{OutputPassage, Shown};
 

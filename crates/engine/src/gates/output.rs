@@ -5,7 +5,7 @@ use tidegate_ledger::event::{Event, EvidencePointer};
 use tidegate_store::{Gate, GateKind, GateState, Session};
 use tokio::sync::MutexGuard;
 
-use super::view::{KEPT, Kept};
+use super::view::Kept;
 use super::{Question, spent_event};
 use crate::engine::now;
 use crate::{AccessError, DeliverError, Engine, Payload};
@@ -64,7 +64,7 @@ impl Engine {
     ) -> Result<(Gate, Event), DeliverError> {
         let gates = self.gates.as_ref().ok_or(crate::Interrupted)?;
         let label = shown.session.context.label().class();
-        let (arguments, findings) = self.redacted(shown.source, shown.output, label, KEPT).await?;
+        let (arguments, findings) = self.outlined(shown.source, shown.output).await?;
         let reason = format!(
             "an output for the role {} shows {} data",
             shown.recipient, shown.class

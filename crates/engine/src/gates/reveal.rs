@@ -41,7 +41,7 @@ impl Engine {
         let content = self.evidence_of(&view.gate).await?.ok_or(GateError::Gone)?;
         let whole = self.with_values(&view.gate.session, content, clearance).await?;
         let source = source(&view.gate)?;
-        let (arguments, _) = self.redacted(&source, &whole, view.label, clearance).await?;
+        let arguments = self.redacted(&source, &whole, view.label, clearance).await?;
         let pointer = view.gate.evidence.as_deref().map(EvidencePointer::parse);
         let revealed = GateRevealed {
             gate_id: id.into(),

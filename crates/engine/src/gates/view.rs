@@ -1,8 +1,8 @@
 //! What may be seen of a gate, and by whom.
 //!
-//! What is kept with a gate is what everyone may see who may see gates at all: values above internal are stubs, and where the
-//! session itself is above internal nothing of its text is there, only names, types and lengths, because an agent may have
-//! copied what no detector knows. Whoever may see more is shown more, from the evidence vault, when they look.
+//! With a gate itself only names, types and lengths are kept: no value, not even one that no detector knows. Whoever looks at one
+//! gate is shown what their role may see of its content, from the evidence vault: values above it are stubs, and out of a session
+//! whose label is above it nothing but names, types and lengths, because an agent may have copied what no detector knows.
 
 use serde_json::{Map, Value, json};
 use tidegate_core::{Class, Moment, Name};
@@ -13,8 +13,8 @@ use tidegate_store::{Gate, GateState};
 use super::words;
 use crate::{Engine, Interrupted, Payload};
 
-/// What everyone may see who may see gates.
-pub(super) const KEPT: Class = Class::Internal;
+/// The highest class of what may stand in a person's own words.
+const IN_WORDS: Class = Class::Internal;
 
 /// The most characters of one text that are shown.
 const MOST_CHARS: usize = 2_000;
@@ -41,7 +41,7 @@ pub struct GateView {
     pub reason: String,
     /// What somebody who asked for it wrote, where somebody did.
     pub note: Option<String>,
-    /// What it is about, redacted to whoever looks.
+    /// What it is about: names, types and lengths, or what whoever looks may see.
     pub arguments: Value,
     /// Which rules found what class in it, each with how often.
     pub findings: Value,
@@ -99,6 +99,16 @@ impl GateView {
 }
 
 impl Engine {
+    /// What is kept of content with a gate, and what was found in it.
+    pub(super) async fn outlined(
+        &self,
+        source: &Name,
+        content: &Payload,
+    ) -> Result<(Value, Vec<Finding>), Interrupted> {
+        let found = self.inspector.arguments(source, content).await?;
+        Ok((self.outline(content), found.findings))
+    }
+
     /// Content as somebody with this clearance may see it, out of a session with this label.
     pub(super) async fn redacted(
         &self,
@@ -106,14 +116,19 @@ impl Engine {
         content: &Payload,
         label: Class,
         clearance: Class,
-    ) -> Result<(Value, Vec<Finding>), Interrupted> {
-        let found = self.inspector.arguments(source, content).await?;
+    ) -> Result<Value, Interrupted> {
         if label > clearance {
-            let shape = shape(content.expose(), 0, &|key| self.inspector.is_plain(key));
-            return Ok((fitting(shape), found.findings));
+            return Ok(self.outline(content));
         }
+        let found = self.inspector.arguments(source, content).await?;
         let shown = without(content, &found.findings, clearance)?;
-        Ok((fitting(clipped(shown, 0)), found.findings))
+        Ok(fitting(clipped(shown, 0)))
+    }
+
+    fn outline(&self, content: &Payload) -> Value {
+        // A name may be a value in disguise: what a rule knows, and what is no name, is not repeated.
+        let is_name = |key: &str| tidegate_ledger::Name::parse(key).is_ok() && self.inspector.is_plain(key);
+        fitting(shape(content.expose(), 0, &is_name))
     }
 
     /// A person's own words, without what a rule knows for a value.
@@ -121,7 +136,7 @@ impl Engine {
         let name = Name::parse("reason").map_err(|_| Interrupted)?;
         let found = self.inspector.again(&name, &Value::String(words.to_owned())).0;
         let payload = Payload::new(Value::String(words.to_owned()));
-        Ok(without(&payload, &found.findings, KEPT)?
+        Ok(without(&payload, &found.findings, IN_WORDS)?
             .as_str()
             .unwrap_or_default()
             .to_owned())
@@ -163,7 +178,7 @@ fn without(content: &Payload, findings: &[Finding], clearance: Class) -> Result<
 }
 
 /// Names, types and lengths.
-fn shape(value: &Value, depth: usize, is_plain: &impl Fn(&str) -> bool) -> Value {
+fn shape(value: &Value, depth: usize, is_name: &impl Fn(&str) -> bool) -> Value {
     match value {
         Value::Null => Value::Null,
         Value::Bool(_) => "(yes or no)".into(),
@@ -172,16 +187,16 @@ fn shape(value: &Value, depth: usize, is_plain: &impl Fn(&str) -> bool) -> Value
         Value::Array(_) | Value::Object(_) if depth >= MOST_DEPTH => "(more)".into(),
         Value::Array(items) => {
             let shown = items.iter().take(MOST_ITEMS);
-            shown.map(|item| shape(item, depth + 1, is_plain)).collect()
+            shown.map(|item| shape(item, depth + 1, is_name)).collect()
         }
         Value::Object(members) => {
             let mut shown = Map::new();
             for (number, (key, member)) in members.iter().take(MOST_ITEMS).enumerate() {
-                let key = match is_plain(key) && key.chars().count() <= 64 {
+                let key = match is_name(key) {
                     true => key.clone(),
                     false => format!("(name {})", number + 1),
                 };
-                shown.insert(key, shape(member, depth + 1, is_plain));
+                shown.insert(key, shape(member, depth + 1, is_name));
             }
             Value::Object(shown)
         }

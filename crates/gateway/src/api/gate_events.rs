@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::router::Shared;
 
 /// Each change of a gate from now on, or after the one that `Last-Event-ID` names.
-#[utoipa::path(get, path = "/v1/gates/events", tag = "gates", security(("token" = [])), params(("last-event-id" = Option<String>, Header, description = "The id of the last event that was heard")), responses(
+#[utoipa::path(get, path = "/v1/gates/events", operation_id = "stream_gates", tag = "gates", security(("token" = [])), params(("last-event-id" = Option<String>, Header, description = "The id of the last event that was heard")), responses(
     (status = 200, description = "Events named `opened`, `approval`, `decided`, `spent` and `expired`, each with the gate as JSON", content_type = "text/event-stream", body = GateAnswer),
     (status = "4XX", description = "What is wrong", body = Problem, content_type = "application/problem+json"),
 ))]

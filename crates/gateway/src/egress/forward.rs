@@ -17,6 +17,7 @@ use tidegate_core::Fault;
 use tidegate_engine::Payload;
 use tidegate_engine::egress::{EgressSession, Passage, Scan, Sent, Target};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use super::Inner;
@@ -65,8 +66,11 @@ impl Inner {
             target,
             path,
             onward: Onward::Plain,
+            decided: Notify::new(),
         };
-        self.while_allowed(session, target, exchange.serve(rewound)).await;
+        let serving = exchange.serve(rewound);
+        self.while_allowed(session, target, exchange.decided.notified(), serving)
+            .await;
     }
 }
 
@@ -77,6 +81,8 @@ pub(super) struct Exchange<'a> {
     pub(super) target: &'a Target,
     pub(super) path: &'a str,
     pub(super) onward: Onward<'a>,
+    /// Told once the request may be sent.
+    pub(super) decided: Notify,
 }
 
 /// How a request goes on from here.
@@ -134,6 +140,7 @@ impl Exchange<'_> {
             Ok(Passage::Refused(refusal)) => return Err(Refused::by(&refusal)),
             Err(error) => return Err(Refused::unjudged(error)),
         };
+        self.decided.notify_one();
         let timeout = self.inner.bounds.connect_timeout;
         let there = route.connect(timeout).await;
         let there = there.map_err(|_| Refused::unreachable())?;

@@ -12,6 +12,7 @@ use tidegate_core::Fault;
 use tidegate_engine::egress::{EgressSession, Host, Target};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio_rustls::server::TlsStream;
 use tokio_rustls::{LazyConfigAcceptor, TlsConnector, client};
 
@@ -127,6 +128,7 @@ impl Inner {
             target,
             path: &path,
             onward: Onward::Tls { by, route },
+            decided: Notify::new(),
         };
         exchange.serve(rewound).await;
     }

@@ -33,20 +33,27 @@ impl Inner {
                 Some(_) | None => self.carry(wire, head, session, target, route).await,
             }
         };
-        self.while_allowed(session, target, carrying).await;
+        self.while_allowed(session, target, std::future::ready(()), carrying)
+            .await;
     }
 
     /// Lets something go on for as long as the session may have a connection to the target; then it is dropped with all
-    /// its connections, and that is put on the record.
+    /// its connections, and that is put on the record. Until `decided` resolves there is no connection to cut, and whoever
+    /// asks is to be told why there will be none.
     pub(super) async fn while_allowed(
         &self,
         session: &EgressSession,
         target: &Target,
+        decided: impl Future<Output = ()>,
         going_on: impl Future<Output = ()>,
     ) {
+        let closed = async {
+            decided.await;
+            self.egress.closed(session, target).await;
+        };
         tokio::select! {
             () = going_on => {}
-            () = self.egress.closed(session, target) => {
+            () = closed => {
                 // What lost is dropped by now: cut first, then noted.
                 if let Err(error) = self.egress.note_cut(session, target).await {
                     tracing::error!(%error, "a connection was cut and that could not be recorded");

@@ -30,17 +30,22 @@ impl Containers {
     /// When the engine fails, or the container reaches around any network; it stays paused then.
     pub async fn isolate(&self, name: &str) -> Result<Option<Isolated>, ContainerError> {
         let since = Instant::now();
+        // Before anything is asked: what has no network loses a moment, what has one sends no more.
+        let paused = self.docker.pause_container(name).await;
+        let paused_after = since.elapsed();
         let seen = self.inspect(name).await?;
+        let state = seen.state.clone().unwrap_or_default();
+        let running = state.running.unwrap_or(false) || state.paused.unwrap_or(false);
         if is_isolated(&seen) {
+            if paused.is_ok() {
+                let unpaused = self.docker.unpause_container(name).await;
+                unpaused.map_err(asked_to("let the container go on"))?;
+            }
             return Ok(None);
         }
-        let state = seen.state.clone().unwrap_or_default();
-        let running = state.running.unwrap_or(false);
         if running && !state.paused.unwrap_or(false) {
-            let paused = self.docker.pause_container(name).await;
             paused.map_err(asked_to("pause the container"))?;
         }
-        let paused_after = since.elapsed();
         if let Some(how) = reaches_around(&seen) {
             return Err(ContainerError::Reaches(how));
         }

@@ -1,4 +1,4 @@
--- What waits for a person. No value of a call is here: a gate's document is redacted before it is kept, and its binding is a
+-- What waits for a person. No value of a call is here: a gate's document holds names, types and lengths, and its binding is a
 -- digest under a key that is not in this database.
 
 -- Every change of a gate moves the clock in its own transaction, so that changes are seen in the order of their ticks.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use tidegate_core::Ident;
-use tidegate_ledger::{CommonIndex, Cursor, Filter, Page, Published, ReadError, Reader, Record};
+use tidegate_ledger::{Cursor, Filter, Page, PooledIndex, Published, ReadError, Reader, Record};
 use tidegate_store::StoreError;
 use tokio_postgres::Row;
 
@@ -32,7 +32,7 @@ impl RecordQuery {
 }
 
 #[async_trait]
-impl CommonIndex for PostgresRows {
+impl PooledIndex for PostgresRows {
     async fn last(&self, ledger: &Ident) -> Result<Option<u64>, ReadError> {
         let rows = self
             .ask(Query::Record(RecordQuery::Last), &[&ledger.as_str()])

@@ -1,6 +1,6 @@
 //! What waits for a person: a gate, and the rules by which it changes.
 //!
-//! A gate is one row that holds no value of the call it stands for: what a reviewer may see of it is redacted before it gets
+//! A gate is one row that holds no value of the call it stands for: names, types and lengths get
 //! here, and the rest lies in the evidence vault. Which call it is for is a keyed digest, so that an approval fits that call
 //! and no other. How a gate changes is written here once, as functions of the gate alone; a backend's part is to make one such
 //! step whole and durable.

@@ -1,4 +1,4 @@
--- Version 4. What waits for a person. No value of a call is here: a gate's document is redacted before it is kept, and its
+-- Version 4. What waits for a person. No value of a call is here: a gate's document holds names, types and lengths, and its
 -- binding is a digest under a key that is not in this file.
 
 CREATE TABLE gate_clock (

@@ -132,3 +132,57 @@ pub(super) fn with_shell(tools: ControlList, sandbox: &Sandbox) -> Option<Contro
     });
     ControlList::new(tools.iter().cloned().chain([shell])).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use tidegate_core::Class;
+
+    use crate::config::{Overrides, check};
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, wrong) in [
+            (
+                "[sandbox]\nenabled = true\n",
+                "sandbox.enabled needs sandbox.workspace",
+            ),
+            (
+                "[sandbox]\nenv = [\"TIDEGATE_TOKEN\"]\n",
+                "none of tidegate's own",
+            ),
+            ("[sandbox]\nenv = [\"tidegate_url\"]\n", "none of tidegate's own"),
+            ("[sandbox]\nenv = [\"A=b\"]\n", "sandbox.env"),
+            (
+                "[sandbox]\nworkspace_class = \"privat\"\n",
+                "sandbox.workspace_class",
+            ),
+            ("[sandbox]\nprocesses = 0\n", "sandbox.processes must be between"),
+            ("[sandbox]\ntimeout = 5\n", "unknown key sandbox.timeout"),
+            (
+                "data_dir = \"/srv/work/state\"\n[sandbox]\nworkspace = \"/srv/work\"\n",
+                "data_dir lies inside a workspace",
+            ),
+        ] {
+            let checked = check(text, Path::new("."), &Overrides::default());
+            let said: Vec<_> = checked.problems.iter().map(|problem| problem.line("t")).collect();
+            assert!(said.iter().any(|line| line.contains(wrong)), "{text}: {said:?}");
+            assert!(checked.config.is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_shell_is_declared_where_it_is_offered_and_a_declaration_wins() {
+        let shell = |text: &str| {
+            let config = check(text, Path::new("."), &Overrides::default()).config.unwrap();
+            let tool = config.policy.control.find("run_command").cloned();
+            tool.map(|tool| (tool.returns, tool.ceiling))
+        };
+        let offered = "[sandbox]\nenabled = true\nworkspace = \"/srv/work\"\n";
+        assert_eq!(shell(""), None);
+        assert_eq!(shell(offered), Some((Class::Public, Class::Secret)));
+        let declared = format!("{offered}[tools.run_command]\nreturns = \"internal\"\nceiling = \"pii\"\n");
+        assert_eq!(shell(&declared), Some((Class::Internal, Class::Pii)));
+    }
+}

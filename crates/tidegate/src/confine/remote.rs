@@ -98,10 +98,10 @@ impl RemoteSession {
         let highest = exit.highest_ceiling.and_then(|class| class.parse().ok());
         let flow = follow(stream, highest).await;
         let inside = Url::parse(&format!("http://127.0.0.1:{PROXY_PORT}"))
-            .and_then(|mut url| {
+            .map(|mut url| {
                 let named = url.set_username(&exit.username);
                 let _ = named.and_then(|()| url.set_password(Some(&exit.password)));
-                Ok(url)
+                url
             })
             .map_err(Failure::environment)?;
         let way = Way {

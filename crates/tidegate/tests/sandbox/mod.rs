@@ -1,5 +1,6 @@
 //! A network made for a test, real servers in it, and programs that try every way to them from inside a sandbox.
 #![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 pub(crate) mod podman;
 

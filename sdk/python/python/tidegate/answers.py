@@ -119,3 +119,26 @@ class Output(Classed):
     text: str
     findings: list[dict[str, Any]]
     citations: list[dict[str, Any]]
+
+
+class Gate(Classed):
+    gate_id: str
+    kind: str
+    session_id: str
+    user: str
+    agent: str
+    tool: str | None
+    rule: str
+    reason: str
+    for_agent: str
+    for_person: str
+    arguments: Any
+    state: Literal["open", "approved", "denied", "expired", "spent"]
+    expires_at: str
+    decided_by: str | None
+    decision_reason: str | None
+
+
+class Gates(TypedDict):
+    gates: list[Gate]
+    next: str | None

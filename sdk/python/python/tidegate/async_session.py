@@ -14,6 +14,8 @@ from tidegate.answers import (
     Context,
     Decision,
     Delivered,
+    Gate,
+    Gates,
     Manifest,
     Output,
     Planned,
@@ -65,13 +67,15 @@ class AsyncSession:
         """Whether every call of a plan would pass, and an order in which it does."""
         return await self._in_session("POST", "validate-plan", body={"planned_calls": list(planned_calls)})
 
-    async def authorize(self, tool: str, arguments: Mapping[str, Any] | None = None) -> Decision:
-        """Whether a call may pass, before it is made."""
-        return await self._in_session("POST", "authorize", body={"tool": tool, "arguments": dict(arguments or {})})
+    async def authorize(
+        self, tool: str, arguments: Mapping[str, Any] | None = None, *, wait_seconds: int | None = None
+    ) -> Decision:
+        """Whether a call may pass, before it is made. Where a person must decide, ``wait_seconds`` waits for them."""
+        return await self._in_session("POST", "authorize", body=wire.call(tool, arguments, wait_seconds))
 
     async def resolve(self, tool: str, arguments: Mapping[str, Any] | None = None) -> Resolved:
         """The same, with the values of stubs and handles in the arguments. For a connector's token; no agent may see it."""
-        return await self._in_session("POST", "resolve", body={"tool": tool, "arguments": dict(arguments or {})})
+        return await self._in_session("POST", "resolve", body=wire.call(tool, arguments, None))
 
     async def deliver(self, tool: str, content: Any, *, seal: bool = False) -> Delivered:
         """Brings a tool's answer in. What comes back is what the agent may see, after the label has risen."""
@@ -95,38 +99,52 @@ class AsyncSession:
         asked = {"name": name, "sensitivity": DataSensitivity(sensitivity).value}
         return await self._in_session("POST", "datasets", body=asked)
 
-    async def gates(self) -> Any:
-        """What waits for a person, as far as this token may see it."""
-        return await self._ask("GET", "/v1/gates", None)
+    async def gates(self, state: str = "open") -> Gates:
+        """What of this session waits for a person, or was decided by one (``state="all"``)."""
+        return await self._in_session("GET", f"gates?state={wire.quoted(state)}")
 
-    async def decide_gate(self, gate_id: str, *, approve: bool, reason: str) -> Any:
+    async def gate(self, gate_id: str, *, wait_seconds: int | None = None) -> Gate:
+        """One question to a person, at once or when it was decided or the wait is over."""
+        wait = "" if wait_seconds is None else f"?wait={int(wait_seconds)}"
+        return await self._in_session("GET", "gates", wire.quoted(gate_id) + wait)
+
+    async def queue(self, state: str = "open") -> Gates:
+        """What waits for a person in every session that this token may see."""
+        return await self._ask("GET", f"/v1/gates?state={wire.quoted(state)}", None)
+
+    async def decide_gate(self, gate_id: str, *, approve: bool, reason: str) -> Gate:
         """A person's decision at a gate."""
         asked = {"decision": "approve" if approve else "deny", "reason": reason}
         return await self._ask("POST", f"/v1/gates/{wire.quoted(gate_id)}/decision", asked)
 
     async def call(
-        self, tool: str, arguments: Mapping[str, Any], run: Callable[[dict[str, Any]], Awaitable[Any]], *, seal: bool = False
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        run: Callable[[dict[str, Any]], Awaitable[Any]],
+        *,
+        seal: bool = False,
+        wait_seconds: int | None = None,
     ) -> Any:
         """Authorizes, runs, delivers. Raises ``ToolPermissionError`` before ``run`` where the call may not pass, and gives
         what the agent may see of what ``run`` returned. Where the arguments hold stubs, ``run`` gets their values, and the
-        token must be a connector's."""
-        try:
-            decision = await self.authorize(tool, arguments)
-            if decision.get("unresolved"):
-                decision = resolved = await self.resolve(tool, arguments)
-                arguments = resolved.get("arguments") or {}
-        except GatewayError as error:
-            raise guarding.unanswered(tool, error) from error
-        guarding.refuse(tool, decision)
-        result = await run(dict(arguments))
+        token must be a connector's. Where a person must decide, ``wait_seconds`` waits for them."""
+        cleared = await self._cleared(tool, arguments, wait_seconds)
+        result = await run(cleared)
         return (await self.deliver(tool, guarding.as_json(result), seal=seal))["content"]
 
     async def answer(
-        self, tool: str, arguments: Mapping[str, Any], run: Callable[[dict[str, Any]], Awaitable[Any]], *, seal: bool = False
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        run: Callable[[dict[str, Any]], Awaitable[Any]],
+        *,
+        seal: bool = False,
+        wait_seconds: int | None = None,
     ) -> Any:
         """The same for a model: a refusal is an answer in words, and nothing is raised for it."""
         try:
-            return await self.call(tool, arguments, run, seal=seal)
+            return await self.call(tool, arguments, run, seal=seal, wait_seconds=wait_seconds)
         except (ToolPermissionError, GatewayError) as error:
             return error.answer()
 
@@ -149,6 +167,36 @@ class AsyncSession:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+    async def _cleared(
+        self, tool: str, arguments: Mapping[str, Any], wait_seconds: int | None
+    ) -> dict[str, Any]:
+        """The arguments as the tool may be given them; an error where the decision is anything but an allowance."""
+        try:
+            decision: Mapping[str, Any]
+            if guarding.may_hold_stubs(arguments):
+                decision = await self._resolved(tool, arguments, wait_seconds)
+            else:
+                decision = await self.authorize(tool, arguments, wait_seconds=wait_seconds)
+        except GatewayError as error:
+            raise guarding.unanswered(tool, error) from error
+        return guarding.cleared(tool, decision, arguments)
+
+    async def _resolved(
+        self, tool: str, arguments: Mapping[str, Any], wait_seconds: int | None
+    ) -> Mapping[str, Any]:
+        """A person's approval is good for one decision, so a call that may hold stubs is decided where they resolve."""
+        try:
+            decision = await self.resolve(tool, arguments)
+            if decision["decision"] == "hold" and "gate_id" in decision and wait_seconds is not None:
+                await self.gate(decision["gate_id"], wait_seconds=wait_seconds)
+                decision = await self.resolve(tool, arguments)
+            return decision
+        except GatewayError as error:
+            # Only a connector may see the values; whether there are any, anyone may ask.
+            if error.status != 403:
+                raise
+            return await self.authorize(tool, arguments, wait_seconds=wait_seconds)
 
     async def _in_session(self, method: str, *rest: str, body: Any = None) -> Any:
         return await self._ask(method, wire.path(await self.open(), *rest), body)

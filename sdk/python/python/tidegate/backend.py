@@ -9,9 +9,20 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from tidegate import _native
-from tidegate._native import NotReady, Refusal, State, StateError, Tool, Who
+from tidegate._native import NotReady, Refusal, StateError, Tool, Who
 
 T = TypeVar("T")
+
+
+class State(Protocol):
+    """What a session holds."""
+
+    @property
+    def sensitivity(self) -> str: ...
+    @property
+    def has_private_data(self) -> bool: ...
+    @property
+    def private_datasets(self) -> list[str]: ...
 
 
 class Backend(Protocol):

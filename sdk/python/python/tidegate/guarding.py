@@ -15,10 +15,18 @@ if TYPE_CHECKING:
     from tidegate.session import Session
 
 
-def refuse(tool: str, decision: Mapping[str, Any]) -> None:
-    """Raises unless the decision is an allowance and nothing else."""
+def cleared(tool: str, decision: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as the tool may be given them. Raises unless the decision is an allowance and nothing else."""
     if decision.get("decision") == "allow" and decision.get("allowed") is True:
-        return
+        if not decision.get("unresolved"):
+            return dict(decision["arguments"] if "arguments" in decision else arguments)
+        raise ToolPermissionError(
+            f'tool "{tool}" blocked: its arguments hold stubs or handles, and this token may not see their values',
+            tool=tool,
+            rule="stub-unresolved",
+            remedy="call it without them, or have the program use a connector's token",
+            retryable=True,
+        )
     raise ToolPermissionError(
         str(decision.get("reason") or f'tool "{tool}" blocked'),
         tool=tool,
@@ -37,6 +45,15 @@ def unanswered(tool: str, error: GatewayError) -> ToolPermissionError:
         remedy="use a tool of the session's manifest; if it goes on, tell an administrator",
         retryable=error.status is None or error.status >= 500,
     )
+
+
+def may_hold_stubs(arguments: Any) -> bool:
+    """Whether a stub or a handle could be in the arguments: every one begins with a brace."""
+    if isinstance(arguments, str):
+        return any(brace in arguments for brace in "{\uff5b")
+    if isinstance(arguments, Mapping):
+        return any(may_hold_stubs(part) for pair in arguments.items() for part in pair)
+    return isinstance(arguments, (list, tuple)) and any(may_hold_stubs(part) for part in arguments)
 
 
 def as_json(result: Any) -> Any:

@@ -36,8 +36,8 @@ def tool_permission(
             return type(function)(decorate(function.__func__))
         if inspect.isclass(function) or not callable(function):
             raise TypeError("tool_permission decorates functions and methods")
-        called = name or getattr(function, "__name__", type(function).__name__)
-        tool = Tool(called, asked, highest)
+        called = name or getattr(function, "__name__", None) or type(function).__name__
+        tool = Tool(str(called), asked, highest)
         guarded = _guarded(function, tool)
         guarded.__tool_permissions__ = frozenset(ToolPermission(each) for each in asked)
         return guarded

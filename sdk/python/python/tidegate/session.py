@@ -14,6 +14,8 @@ from tidegate.answers import (
     Context,
     Decision,
     Delivered,
+    Gate,
+    Gates,
     Manifest,
     Output,
     Planned,
@@ -65,13 +67,15 @@ class Session:
         """Whether every call of a plan would pass, and an order in which it does."""
         return self._in_session("POST", "validate-plan", body={"planned_calls": list(planned_calls)})
 
-    def authorize(self, tool: str, arguments: Mapping[str, Any] | None = None) -> Decision:
-        """Whether a call may pass, before it is made."""
-        return self._in_session("POST", "authorize", body={"tool": tool, "arguments": dict(arguments or {})})
+    def authorize(
+        self, tool: str, arguments: Mapping[str, Any] | None = None, *, wait_seconds: int | None = None
+    ) -> Decision:
+        """Whether a call may pass, before it is made. Where a person must decide, ``wait_seconds`` waits for them."""
+        return self._in_session("POST", "authorize", body=wire.call(tool, arguments, wait_seconds))
 
     def resolve(self, tool: str, arguments: Mapping[str, Any] | None = None) -> Resolved:
         """The same, with the values of stubs and handles in the arguments. For a connector's token; no agent may see it."""
-        return self._in_session("POST", "resolve", body={"tool": tool, "arguments": dict(arguments or {})})
+        return self._in_session("POST", "resolve", body=wire.call(tool, arguments, None))
 
     def deliver(self, tool: str, content: Any, *, seal: bool = False) -> Delivered:
         """Brings a tool's answer in. What comes back is what the agent may see, after the label has risen."""
@@ -95,38 +99,52 @@ class Session:
         asked = {"name": name, "sensitivity": DataSensitivity(sensitivity).value}
         return self._in_session("POST", "datasets", body=asked)
 
-    def gates(self) -> Any:
-        """What waits for a person, as far as this token may see it."""
-        return self._ask("GET", "/v1/gates", None)
+    def gates(self, state: str = "open") -> Gates:
+        """What of this session waits for a person, or was decided by one (``state="all"``)."""
+        return self._in_session("GET", f"gates?state={wire.quoted(state)}")
 
-    def decide_gate(self, gate_id: str, *, approve: bool, reason: str) -> Any:
+    def gate(self, gate_id: str, *, wait_seconds: int | None = None) -> Gate:
+        """One question to a person, at once or when it was decided or the wait is over."""
+        wait = "" if wait_seconds is None else f"?wait={int(wait_seconds)}"
+        return self._in_session("GET", "gates", wire.quoted(gate_id) + wait)
+
+    def queue(self, state: str = "open") -> Gates:
+        """What waits for a person in every session that this token may see."""
+        return self._ask("GET", f"/v1/gates?state={wire.quoted(state)}", None)
+
+    def decide_gate(self, gate_id: str, *, approve: bool, reason: str) -> Gate:
         """A person's decision at a gate."""
         asked = {"decision": "approve" if approve else "deny", "reason": reason}
         return self._ask("POST", f"/v1/gates/{wire.quoted(gate_id)}/decision", asked)
 
     def call(
-        self, tool: str, arguments: Mapping[str, Any], run: Callable[[dict[str, Any]], Any], *, seal: bool = False
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        run: Callable[[dict[str, Any]], Any],
+        *,
+        seal: bool = False,
+        wait_seconds: int | None = None,
     ) -> Any:
         """Authorizes, runs, delivers. Raises ``ToolPermissionError`` before ``run`` where the call may not pass, and gives
         what the agent may see of what ``run`` returned. Where the arguments hold stubs, ``run`` gets their values, and the
-        token must be a connector's."""
-        try:
-            decision = self.authorize(tool, arguments)
-            if decision.get("unresolved"):
-                decision = resolved = self.resolve(tool, arguments)
-                arguments = resolved.get("arguments") or {}
-        except GatewayError as error:
-            raise guarding.unanswered(tool, error) from error
-        guarding.refuse(tool, decision)
-        result = run(dict(arguments))
+        token must be a connector's. Where a person must decide, ``wait_seconds`` waits for them."""
+        cleared = self._cleared(tool, arguments, wait_seconds)
+        result = run(cleared)
         return (self.deliver(tool, guarding.as_json(result), seal=seal))["content"]
 
     def answer(
-        self, tool: str, arguments: Mapping[str, Any], run: Callable[[dict[str, Any]], Any], *, seal: bool = False
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        run: Callable[[dict[str, Any]], Any],
+        *,
+        seal: bool = False,
+        wait_seconds: int | None = None,
     ) -> Any:
         """The same for a model: a refusal is an answer in words, and nothing is raised for it."""
         try:
-            return self.call(tool, arguments, run, seal=seal)
+            return self.call(tool, arguments, run, seal=seal, wait_seconds=wait_seconds)
         except (ToolPermissionError, GatewayError) as error:
             return error.answer()
 
@@ -149,6 +167,36 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _cleared(
+        self, tool: str, arguments: Mapping[str, Any], wait_seconds: int | None
+    ) -> dict[str, Any]:
+        """The arguments as the tool may be given them; an error where the decision is anything but an allowance."""
+        try:
+            decision: Mapping[str, Any]
+            if guarding.may_hold_stubs(arguments):
+                decision = self._resolved(tool, arguments, wait_seconds)
+            else:
+                decision = self.authorize(tool, arguments, wait_seconds=wait_seconds)
+        except GatewayError as error:
+            raise guarding.unanswered(tool, error) from error
+        return guarding.cleared(tool, decision, arguments)
+
+    def _resolved(
+        self, tool: str, arguments: Mapping[str, Any], wait_seconds: int | None
+    ) -> Mapping[str, Any]:
+        """A person's approval is good for one decision, so a call that may hold stubs is decided where they resolve."""
+        try:
+            decision = self.resolve(tool, arguments)
+            if decision["decision"] == "hold" and "gate_id" in decision and wait_seconds is not None:
+                self.gate(decision["gate_id"], wait_seconds=wait_seconds)
+                decision = self.resolve(tool, arguments)
+            return decision
+        except GatewayError as error:
+            # Only a connector may see the values; whether there are any, anyone may ask.
+            if error.status != 403:
+                raise
+            return self.authorize(tool, arguments, wait_seconds=wait_seconds)
 
     def _in_session(self, method: str, *rest: str, body: Any = None) -> Any:
         return self._ask(method, wire.path(self.open(), *rest), body)

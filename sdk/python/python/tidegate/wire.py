@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -42,6 +43,14 @@ def path(session_id: str, *rest: str) -> str:
 def quoted(part: str) -> str:
     """One part of an address, whatever is in it."""
     return quote(part, safe="")
+
+
+def call(tool: str, arguments: Mapping[str, Any] | None, wait_seconds: int | None) -> dict[str, Any]:
+    """The body that asks about a call."""
+    asked: dict[str, Any] = {"tool": tool, "arguments": dict(arguments or {})}
+    if wait_seconds is not None:
+        asked["wait_seconds"] = wait_seconds
+    return asked
 
 
 def answer(response: httpx.Response) -> Any:

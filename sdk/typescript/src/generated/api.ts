@@ -55,6 +55,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/gates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What waits for a person, longest waiting first; or what was decided, newest first. */
+        get: operations["list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gates/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Each change of a gate from now on, or after the one that `Last-Event-ID` names. */
+        get: operations["stream_gates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gates/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One gate, with what it is about, redacted to the caller's role. */
+        get: operations["show"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gates/{id}/decision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Approve or deny. An approval releases exactly what the gate is about, once. */
+        post: operations["decide"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/gates/{id}/reveal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Be shown raw what a gate is about. Needs the role pii-authorized-reviewer and a reason; the look is on the record first. */
+        post: operations["reveal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/provenance": {
         parameters: {
             query?: never;
@@ -157,6 +242,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/session/{id}/egress": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The proxy and the credential for a session, for whoever may make its calls. */
+        post: operations["issue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/session/{id}/end": {
         parameters: {
             query?: never;
@@ -183,6 +285,44 @@ export interface paths {
         };
         /** The session's state now, then again each time that it changes. */
         get: operations["stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/{id}/gates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The gates of a session, for its own agent too. */
+        get: operations["of_session"];
+        put?: never;
+        /**
+         * Ask for a decision about a session: lower-label asks an administrator to start its label anew, injection-halt asks once
+         *     more whether a halted run may go on.
+         */
+        post: operations["ask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/{id}/gates/{gate}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One gate of a session, for its own agent too: at once, or when it was decided or the wait is over. */
+        get: operations["await_one"];
         put?: never;
         post?: never;
         delete?: never;
@@ -402,11 +542,29 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description One person's yes. */
+        ApprovalAnswer: {
+            at: string;
+            by: string;
+            role: string;
+        };
+        /** @description Something to ask a person for. */
+        AskBody: {
+            /** @description lower-label or injection-halt. */
+            kind: string;
+            /** @description Why, in 1 to 500 characters, without values. */
+            reason: string;
+        };
         /** @description A call to be decided. */
         AuthorizeBody: {
             /** @description The arguments as the tool would get them. */
             arguments?: Record<string, unknown>;
             tool: string;
+            /**
+             * Format: int64
+             * @description The most seconds to wait for a person where one has to approve; never more than the gateway's own bound.
+             */
+            wait_seconds?: number | null;
         };
         /** @description What became of a chunk. */
         ChunkAnswer: {
@@ -469,6 +627,13 @@ export interface components {
             /** @description public, internal, confidential (or restricted), pii or secret. */
             sensitivity: string;
         };
+        /** @description An answer to a gate. */
+        DecideBody: {
+            /** @description approve or deny. */
+            decision: string;
+            /** @description Why, in 1 to 500 characters, without values. */
+            reason: string;
+        };
         /** @description A decision that an agent can act on. */
         DecisionAnswer: {
             allowed: boolean;
@@ -494,6 +659,19 @@ export interface components {
             retryable: boolean;
             rule: string;
         };
+        /** @description How a session reaches the network. */
+        EgressAnswer: {
+            /** @description The password for it. It is good for this session alone; keep it like a token. */
+            password: string;
+            /** @description Where the proxy listens. */
+            proxy: string;
+            /** @description All of it as one URL, for `http_proxy` and `https_proxy`. */
+            proxy_url: string;
+            /** @description The session. */
+            session_id: string;
+            /** @description The user name for it: the session's handle. */
+            username: string;
+        };
         /** @description One place where a rule fired. Offsets are bytes of the text, or of the content written as compact JSON. */
         FindingAnswer: {
             class: string;
@@ -507,6 +685,58 @@ export interface components {
             kind: string;
             rule: string;
             start: number;
+        };
+        /** @description A question to a person. */
+        GateAnswer: {
+            agent: string;
+            approvals: components["schemas"]["ApprovalAnswer"][];
+            /**
+             * Format: int32
+             * @description How many people must approve.
+             */
+            approvals_needed: number;
+            /** @description What it is about, redacted to whoever looks. */
+            arguments: Record<string, unknown>;
+            /** @description Whose token asked. */
+            asked_by: string;
+            /** @description The class of what is at stake. */
+            class: string;
+            decided_at?: string | null;
+            decided_by?: string | null;
+            decision_reason?: string | null;
+            /** @description When silence becomes a denial, or an approval that was not used is void. */
+            expires_at: string;
+            /** @description Which rules found what in it, each with class and count. */
+            findings: Record<string, unknown>;
+            /** @description In plain words, to the agent. */
+            for_agent: string;
+            /** @description In plain words, to the person who decides. */
+            for_person: string;
+            gate_id: string;
+            /** @description tool-approval, injection-halt, pii-leak-risk, tool-changed or lower-label. */
+            kind: string;
+            /** @description The session's label when it was asked. */
+            label: string;
+            /** @description What whoever asked for it wrote. */
+            note?: string | null;
+            opened_at: string;
+            /** @description The policy under which it asks. */
+            policy_version: string;
+            /** @description Why it asks. */
+            reason: string;
+            /** @description The rule that asks. */
+            rule: string;
+            session_id: string;
+            /** @description open, approved, denied, expired or spent. */
+            state: string;
+            tool?: string | null;
+            user: string;
+        };
+        /** @description A page of gates. */
+        GatesAnswer: {
+            gates: components["schemas"]["GateAnswer"][];
+            /** @description Where the next page begins; null on the last one. */
+            next?: string | null;
         };
         /** @description A handle to something the agent may not see. */
         HandleAnswer: {
@@ -606,6 +836,8 @@ export interface components {
             /** @description pass, redact or hold. */
             decision: string;
             findings: components["schemas"]["FindingAnswer"][];
+            /** @description The gate where a person decides about it; the same text sent again after an approval is shown, once. */
+            gate_id?: string | null;
             /** @description What the recipient may see. */
             text: string;
         };
@@ -712,6 +944,8 @@ export interface components {
             content: Record<string, unknown>;
             /** @description What was found in it: places and rules, never values. */
             findings: components["schemas"]["FindingAnswer"][];
+            /** @description The gate where a person decides whether a run that was halted by it goes on. */
+            gate_id?: string | null;
             /** @description Whether nothing passes until a person decides. */
             halted: boolean;
             /** @description Whether stubs or a handle stand in it for what the agent may not see. */
@@ -752,6 +986,17 @@ export interface components {
             text?: string | null;
             /** @description The values that were declared when the child was opened, all of them and nothing else. */
             values?: Record<string, unknown> | null;
+        };
+        /** @description What a gate is about, raw. */
+        RevealAnswer: {
+            arguments: Record<string, unknown>;
+            class: string;
+            gate_id: string;
+        };
+        /** @description Why somebody wants to see what a gate is about. */
+        RevealBody: {
+            /** @description Why, in 1 to 500 characters, without values. */
+            reason: string;
         };
         /** @description One step up of a label. */
         RiseAnswer: {
@@ -806,6 +1051,8 @@ export interface components {
     headers: never;
     pathItems: never;
 }
+export type ApprovalAnswer = components['schemas']['ApprovalAnswer'];
+export type AskBody = components['schemas']['AskBody'];
 export type AuthorizeBody = components['schemas']['AuthorizeBody'];
 export type ChunkAnswer = components['schemas']['ChunkAnswer'];
 export type ChunkBody = components['schemas']['ChunkBody'];
@@ -814,9 +1061,13 @@ export type ContextAnswer = components['schemas']['ContextAnswer'];
 export type ContextBody = components['schemas']['ContextBody'];
 export type DatasetAnswer = components['schemas']['DatasetAnswer'];
 export type DatasetBody = components['schemas']['DatasetBody'];
+export type DecideBody = components['schemas']['DecideBody'];
 export type DecisionAnswer = components['schemas']['DecisionAnswer'];
 export type Denial = components['schemas']['Denial'];
+export type EgressAnswer = components['schemas']['EgressAnswer'];
 export type FindingAnswer = components['schemas']['FindingAnswer'];
+export type GateAnswer = components['schemas']['GateAnswer'];
+export type GatesAnswer = components['schemas']['GatesAnswer'];
 export type HandleAnswer = components['schemas']['HandleAnswer'];
 export type ManifestAnswer = components['schemas']['ManifestAnswer'];
 export type ManifestToolAnswer = components['schemas']['ManifestToolAnswer'];
@@ -846,6 +1097,8 @@ export type ResponseAnswer = components['schemas']['ResponseAnswer'];
 export type ResponseBody = components['schemas']['ResponseBody'];
 export type ReturnAnswer = components['schemas']['ReturnAnswer'];
 export type ReturnBody = components['schemas']['ReturnBody'];
+export type RevealAnswer = components['schemas']['RevealAnswer'];
+export type RevealBody = components['schemas']['RevealBody'];
 export type RiseAnswer = components['schemas']['RiseAnswer'];
 export type SelectBody = components['schemas']['SelectBody'];
 export type StateAnswer = components['schemas']['StateAnswer'];
@@ -906,6 +1159,191 @@ export interface operations {
             };
             /** @description The store or the authority cannot be used: every call is denied */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list: {
+        parameters: {
+            query?: {
+                /** @description open (when left out), decided or all. */
+                state?: string;
+                /** @description tool-approval, injection-halt, pii-leak-risk, tool-changed or lower-label. */
+                kind?: string;
+                /** @description Only of this session. */
+                session?: string;
+                /** @description Where to go on, as the page before said in `next`. */
+                cursor?: string;
+                /** @description The most gates on the page: 1 to 200. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of gates, each as everyone may see it who may see gates */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GatesAnswer"];
+                };
+            };
+            /** @description What is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stream_gates: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the last event that was heard */
+                "last-event-id"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events named `opened`, `approval`, `decided`, `spent` and `expired`, each with the gate as JSON */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["GateAnswer"];
+                };
+            };
+            /** @description What is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The gate's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The gate */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GateAnswer"];
+                };
+            };
+            /** @description What is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    decide: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The gate's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecideBody"];
+            };
+        };
+        responses: {
+            /** @description The gate after it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GateAnswer"];
+                };
+            };
+            /** @description It was decided or ran out of time before */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What is wrong; nothing was decided */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reveal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The gate's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RevealBody"];
+            };
+        };
+        responses: {
+            /** @description The content; credentials are taken out in any case */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevealAnswer"];
+                };
+            };
+            /** @description What is wrong; nothing is shown */
+            "4XX": {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1153,6 +1591,38 @@ export interface operations {
             };
         };
     };
+    issue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's handle */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The proxy and the credential */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EgressAnswer"];
+                };
+            };
+            /** @description What is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     end: {
         parameters: {
             query?: never;
@@ -1204,6 +1674,122 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["StateAnswer"];
+                };
+            };
+            /** @description What is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    of_session: {
+        parameters: {
+            query?: {
+                /** @description open (when left out), decided or all. */
+                state?: string;
+                /** @description tool-approval, injection-halt, pii-leak-risk, tool-changed or lower-label. */
+                kind?: string;
+                /** @description Only of this session. */
+                session?: string;
+                /** @description Where to go on, as the page before said in `next`. */
+                cursor?: string;
+                /** @description The most gates on the page: 1 to 200. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The session's handle */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of gates */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GatesAnswer"];
+                };
+            };
+            /** @description What is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's handle */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskBody"];
+            };
+        };
+        responses: {
+            /** @description The gate that waits */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GateAnswer"];
+                };
+            };
+            /** @description What is wrong; nothing was asked */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    await_one: {
+        parameters: {
+            query?: {
+                /** @description The most seconds to wait for a decision; never more than the gateway's own bound. */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The session's handle */
+                id: string;
+                /** @description The gate's id */
+                gate: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The gate */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GateAnswer"];
                 };
             };
             /** @description What is wrong */

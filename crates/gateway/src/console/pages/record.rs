@@ -76,9 +76,12 @@ pub(crate) struct Which {
 pub(crate) async fn one(
     State(app): Shared,
     visitor: Visitor,
-    Path(seq): Path<u64>,
+    Path(seq): Path<String>,
     Query(which): Query<Which>,
 ) -> Shown {
+    let seq: u64 = seq
+        .parse()
+        .map_err(|_| Problem::bad_request("bad-query", "this address is not one that a page gave"))?;
     let chain = match which.session.as_str() {
         "" => Chain::Gateway,
         session => Chain::Session(ident("session", session)?),

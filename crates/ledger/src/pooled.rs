@@ -13,7 +13,7 @@ use crate::record::{self, Place, RecordView};
 
 /// Where several gateways publish their records.
 #[async_trait]
-pub trait CommonIndex: Send + Sync {
+pub trait PooledIndex: Send + Sync {
     /// The index of the last record of this ledger that is there.
     async fn last(&self, ledger: &Ident) -> Result<Option<u64>, ReadError>;
 
