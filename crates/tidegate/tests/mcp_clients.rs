@@ -54,9 +54,9 @@ fn check(client: Client, make: fn(&Path, &Path) -> Case) {
     compare(&said, &expected, client, &case, "http");
 }
 
-/// Everything the server has, declared harmless, so that nothing is closed. Orders are not looked for: one document of
-/// the official servers is written to a model, and one definition tells its reader what to ignore; both are rightly held
-/// otherwise, and here it is only asked whether everything arrives as it was sent.
+/// Everything the server has, declared harmless, so that nothing is closed. Orders are not looked for: one document of the
+/// official servers is written to a model, and a default value of one tool ("Please open ...") reads like a request. The
+/// first is rightly put away otherwise, the second is held wrongly, and here it is only asked whether everything arrives.
 fn configuration(case: &Case, said: &Value) -> String {
     let env: Vec<_> = case.env.iter().map(|(name, _)| *name).collect();
     let mut text = format!(
