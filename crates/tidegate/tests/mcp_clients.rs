@@ -73,9 +73,6 @@ fn configuration(case: &Case, said: &Value) -> String {
             case.name
         ));
     }
-    // This is about what is lost on the way. The everything server speaks to models in some of its documents and
-    // definitions, and would be stopped for it.
-    text.push_str("[detect]\ninjection_scan = false\n");
     text
 }
 
