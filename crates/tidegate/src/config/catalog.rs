@@ -337,7 +337,7 @@ mod tests {
         for (text, expected) in [
             (
                 "[catalog.sql.crm]",
-                "1:2: a database needs url_env, the variable that holds its address, or the path of a SQLite file",
+                "1:14: a database needs url_env, the variable that holds its address, or the path of a SQLite file",
             ),
             (
                 "[catalog.sql.crm]\nurl_env = \"postgres://canary\"",
@@ -361,11 +361,11 @@ mod tests {
             ),
             (
                 "[catalog.files.docs]",
-                "1:2: files need a root, the directory to read below",
+                "1:16: files need a root, the directory to read below",
             ),
             (
                 "[catalog.openapi.pets]",
-                "1:2: an API needs a document, the file of its OpenAPI description, or a document_url",
+                "1:18: an API needs a document, the file of its OpenAPI description, or a document_url",
             ),
             ("[catalog.mail.x]", "1:10: unknown key catalog.mail"),
         ] {
