@@ -92,7 +92,7 @@ fn a_rise_takes_the_network_of_a_container_that_has_one_and_keeps_its_files() {
         "sleep",
         "9999",
     ]);
-    podman.ask(&["exec", "box", "sh", "-c", "echo own > /var/own"]);
+    podman.ask(&["exec", "box", "sh", "-c", "echo own > /own"]);
     place.write("tidegate.toml", "[egress]\nlisten = \"127.0.0.1:0\"\n");
     let gateway = Gateway::start(&place, &[]);
     let token = create_token(&place, "agent", "alice");
@@ -141,7 +141,7 @@ fn a_rise_takes_the_network_of_a_container_that_has_one_and_keeps_its_files() {
     greeter.count();
     // The container is there, with its files and its workspace; what it tries leads nowhere.
     let ran: Ran = prepared(&format!(
-        "cat /var/own; {fetch} || echo shut > {}/after",
+        "cat /own; {fetch} || echo shut > {}/after",
         workspace.display()
     ))
     .output()
