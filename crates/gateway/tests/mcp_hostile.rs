@@ -188,7 +188,6 @@ async fn prompts_and_resources_that_change_are_held_too_and_that_is_on_the_recor
         listed(&client.ask("prompts/list", json!({})).await, "prompts"),
         ["greet"]
     );
-    client.ask("resources/read", json!({"uri": "mail://1"})).await;
 
     let auditor = stand.holder(Role::Auditor, "ada", None).await;
     let page = stand
@@ -218,6 +217,8 @@ async fn prompts_and_resources_that_change_are_held_too_and_that_is_on_the_recor
         ["greet", "welcome"]
     );
     client.ask("prompts/get", json!({"name": "welcome"})).await;
+    // Last, since a resource that nobody classed makes the session confidential, and prompts go out.
+    client.ask("resources/read", json!({"uri": "mail://1"})).await;
 }
 
 /// Speaks under a handle that is not the client's, and then under its own.

@@ -1,7 +1,7 @@
 //! The part of the Python package `tidegate` that decides.
 //!
-//! Nothing is decided in Python: a decorated function asks [`place::Place`] before it runs, which asks the engine on the
-//! store of a data directory; with a gateway by URL, [`tool::decide`] applies the same rule to the state that the gateway
+//! Nothing is decided in Python: a decorated function asks `place::Place` before it runs, which asks the engine on the
+//! store of a data directory; with a gateway by URL, `tool::decide` applies the same rule to the state that the gateway
 //! gave. What is here only carries names and answers across.
 
 mod place;
