@@ -217,8 +217,9 @@ async fn prompts_and_resources_that_change_are_held_too_and_that_is_on_the_recor
         ["greet", "welcome"]
     );
     client.ask("prompts/get", json!({"name": "welcome"})).await;
-    // Last, since a resource that nobody classed makes the session confidential, and prompts go out.
-    client.ask("resources/read", json!({"uri": "mail://1"})).await;
+    // In another session, since what nobody classed has made this one confidential, and both reach out.
+    let mut other = Client::greet(&stand).await;
+    other.ask("resources/read", json!({"uri": "mail://1"})).await;
 }
 
 /// Speaks under a handle that is not the client's, and then under its own.
