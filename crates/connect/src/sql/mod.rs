@@ -1,8 +1,8 @@
 //! Databases: one query at a time, that only reads, and whose result has the class of what it touched.
 //!
-//! Three things keep a query from writing, each enough by itself: what is not plainly a query is refused ([`guard`]), the
+//! Three things keep a query from writing, each enough by itself: what is not plainly a query is refused (`guard`), the
 //! transaction is one that cannot write, and the operator gives the gateway a user who may not. What a result counts as
-//! is worked out from the query and the database's own list of tables before the query runs ([`judge`]).
+//! is worked out from the query and the database's own list of tables before the query runs (`judge`).
 
 mod classes;
 mod functions;

@@ -1,9 +1,9 @@
 //! The way out: a proxy through which what runs in a session reaches the network.
 //!
-//! It speaks HTTP/1.1: requests with an absolute `http://` URL, and CONNECT. Every request is read strictly ([`head`]), its
+//! It speaks HTTP/1.1: requests with an absolute `http://` URL, and CONNECT. Every request is read strictly (`head`), its
 //! session is known by a credential or by the listener it came in at, and the engine decides; the proxy then connects to
-//! the very addresses that were checked ([`resolve`]). What runs through a tunnel must be TLS that names the same host
-//! ([`hello`]). A connection lives only as long as its session may have it.
+//! the very addresses that were checked (`resolve`). What runs through a tunnel must be TLS that names the same host
+//! (`hello`). A connection lives only as long as its session may have it.
 
 mod answer;
 mod asked;
