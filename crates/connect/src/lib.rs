@@ -10,6 +10,7 @@ mod catalog;
 mod failure;
 pub mod files;
 mod http;
+mod https;
 mod offer;
 pub mod openapi;
 pub mod sql;
@@ -21,6 +22,7 @@ use tidegate_core::{Class, Cleared, FieldClasses, Name};
 pub use bounds::Bounds;
 pub use catalog::{BadPattern, PathClasses};
 pub use failure::Failure;
+pub use https::{HttpsClient, https_client};
 pub use offer::Offer;
 
 /// A source that is read on the spot.
