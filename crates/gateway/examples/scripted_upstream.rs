@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-const TOOLS: [&str; 15] = [
+const TOOLS: [&str; 16] = [
     "echo",
     "read_mail",
     "search",
@@ -30,6 +30,7 @@ const TOOLS: [&str; 15] = [
     "fail",
     "exotic",
     "log",
+    "log_later",
     "twice",
     "given_up",
 ];
@@ -174,9 +175,16 @@ impl Server {
                 "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"x-top\":1,\"result\":{{\"content\":[{{\"type\":\"hologram\",\"n\":1.50}}],\"_meta\":{{\"k\":\"v\"}},\"z\":1,\"a\":2}}}}"
             ),
             "log" => {
-                let told = json!({"level": "info", "data": "a line"});
-                say(&json!({"jsonrpc": "2.0", "method": "notifications/message", "params": told}));
+                log();
                 text(id, "logged");
+            }
+            // What is logged belongs to no call any more.
+            "log_later" => {
+                text(id, "will log");
+                std::thread::spawn(|| {
+                    std::thread::sleep(Duration::from_millis(300));
+                    log();
+                });
             }
             "twice" => println!(
                 "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":\"a\",\"text\":\"b\"}}]}}}}"
@@ -184,6 +192,11 @@ impl Server {
             _ => text(id, &params["arguments"].to_string()),
         }
     }
+}
+
+fn log() {
+    let told = json!({"level": "info", "data": "a line"});
+    say(&json!({"jsonrpc": "2.0", "method": "notifications/message", "params": told}));
 }
 
 fn flood() {

@@ -10,6 +10,8 @@
 mod mcp_stand;
 mod stand;
 
+use std::time::Duration;
+
 use mcp_stand::{Client, gateway, text_of};
 use serde_json::{Value, json};
 
@@ -167,6 +169,24 @@ async fn what_a_server_says_before_its_answer_comes_before_it() {
         .map(|note| note["params"]["progress"].clone())
         .collect();
     assert_eq!(steps, [json!(1), json!(2), json!(3), json!(4), json!(5)]);
+}
+
+/// Calls the tool that logs after its answer, and waits until the line has passed or was kept back: a server's lines are
+/// read in order, so the answer to a later call comes after it.
+async fn log_later(client: &mut Client) -> String {
+    client.call("log_later", json!({})).await;
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    client.call("echo", json!({})).await;
+    client.label().await
+}
+
+#[tokio::test]
+async fn a_stray_log_line_closes_a_session_only_for_a_client_that_wants_logs() {
+    let stand = gateway().await;
+    let mut client = Client::greet(&stand).await;
+    assert_eq!(log_later(&mut client).await, "public");
+    client.ask("logging/setLevel", json!({"level": "info"})).await;
+    assert_eq!(log_later(&mut client).await, "confidential");
 }
 
 #[tokio::test]

@@ -60,7 +60,18 @@ pub fn policy(prefix: &str) -> Policy {
         })
     };
     let mut tools: Vec<_> = [
-        "echo", "die", "hang", "garbage", "flood", "change", "fail", "exotic", "ask", "log", "twice",
+        "echo",
+        "die",
+        "hang",
+        "garbage",
+        "flood",
+        "change",
+        "fail",
+        "exotic",
+        "ask",
+        "log",
+        "log_later",
+        "twice",
         "given_up",
     ]
     .into_iter()

@@ -110,7 +110,7 @@ impl Session {
             }
             "notifications/message" => {
                 let active = self.ways.of_server(server, related);
-                if self.wants_log(&params, active.as_ref()) {
+                if self.wants_log(server, &params, active.as_ref()) {
                     let subject = self.subject(server, Surface::Logging, active.as_ref());
                     self.pass_on(server, told, subject, active.as_ref()).await;
                 }
@@ -178,24 +178,36 @@ impl Session {
         }
     }
 
-    /// Whether the client asked for a log message: in the stateless era each request says which it wants.
-    fn wants_log(&self, params: &Object, active: Option<&Active>) -> bool {
+    /// Whether the client asked for a log message: in the stateless era each request says which it wants. Before it, a
+    /// server may log whenever it likes; a line that belongs to no call, comes unasked and has no declared class is
+    /// kept back, since letting it in would close the session over something that nobody wanted to read.
+    fn wants_log(&self, server: usize, params: &Object, active: Option<&Active>) -> bool {
         let level = params.text("level").and_then(|level| LogLevel::named(&level));
         match active {
             Some(active) => active
                 .logs
                 .is_some_and(|wanted| level.is_none_or(|level| level >= wanted)),
-            None => locked(&self.hello).era == Era::Greeted,
+            None => {
+                let era = locked(&self.hello).era;
+                let is_declared = || {
+                    let surface = self.surface(server, Surface::Logging);
+                    surface.is_ok_and(|surface| self.is_declared(&surface))
+                };
+                era == Era::Greeted && (self.asked_for_logs(server) || is_declared())
+            }
         }
+    }
+
+    fn is_declared(&self, surface: &Name) -> bool {
+        self.hub.engine.policy().control.find(surface.as_str()).is_some()
     }
 
     /// What the rules know a server's words by: the surface where somebody declared it, else the tool that is
     /// running and speaks through it, else the surface with its strict ends.
     fn subject(&self, server: usize, surface: Surface, active: Option<&Active>) -> Option<Name> {
         let surface = self.surface(server, surface).ok()?;
-        let declared = self.hub.engine.policy().control.find(surface.as_str()).is_some();
         let running = active.and_then(|active| active.subject.clone());
-        if declared {
+        if self.is_declared(&surface) {
             Some(surface)
         } else {
             running.or(Some(surface))

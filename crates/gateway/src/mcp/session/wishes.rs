@@ -86,6 +86,12 @@ impl Session {
         Envelope::answer(request.id(), raw(&json!({})))
     }
 
+    /// Whether the client said how much of a server's logs it wants.
+    pub(super) fn asked_for_logs(&self, server: usize) -> bool {
+        self.wish(server, |wishes| wishes.level.is_some())
+            .unwrap_or(false)
+    }
+
     /// Tells a server whose conversation was begun anew what the client wanted of it before.
     pub(super) async fn restore(&self, server: usize, connection: &Connection) {
         self.tell_level(server, connection).await;
