@@ -134,7 +134,7 @@ async fn a_token_that_is_not_the_providers_word_lets_nobody_in() {
         (json!({"by": "somebody else"}), "another key under the same name"),
         (json!({"by": "nobody"}), "no signature"),
         (
-            json!({"by": "the old signature", "claims": {"groups": ["admins"]}}),
+            json!({"by": "the old signature", "claims": {"groups": ["reviewers"]}}),
             "changed after signing",
         ),
         (json!({"by": "the public key"}), "the public key as a secret"),

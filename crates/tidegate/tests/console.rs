@@ -17,7 +17,7 @@ mod run;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use run::Place;
 use run::gateway::{Gateway, create_token};
@@ -117,6 +117,8 @@ fn drive(installed: &Path, script: &str, place: &Place, gateway: Gateway, issuer
 /// A real OpenID Connect provider on another site. It ends with the test.
 struct Provider {
     process: Child,
+    /// Kept open: a provider that nobody listens to any more would end.
+    _said: BufReader<ChildStdout>,
     issuer: String,
 }
 
@@ -137,10 +139,13 @@ impl Provider {
             .spawn()
             .unwrap();
         let mut issuer = String::new();
-        let said = process.stdout.take().unwrap();
-        BufReader::new(said).read_line(&mut issuer).unwrap();
-        let issuer = issuer.trim_end().to_owned();
-        Self { process, issuer }
+        let mut said = BufReader::new(process.stdout.take().unwrap());
+        said.read_line(&mut issuer).unwrap();
+        Self {
+            process,
+            _said: said,
+            issuer: issuer.trim_end().to_owned(),
+        }
     }
 }
 

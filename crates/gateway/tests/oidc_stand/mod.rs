@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
 use reqwest::redirect::Policy;
@@ -22,6 +22,8 @@ const BACK: &str = "/console/sign-in/oidc/callback";
 /// The provider. It ends with the test.
 pub struct Provider {
     process: Child,
+    /// Kept open: a provider that nobody listens to any more would end.
+    _said: BufReader<ChildStdout>,
     pub issuer: String,
     secret: Option<String>,
     client: Client,
@@ -70,11 +72,12 @@ impl Provider {
             .spawn()
             .unwrap();
         let mut line = String::new();
-        let said = process.stdout.take().unwrap();
-        BufReader::new(said).read_line(&mut line).unwrap();
+        let mut said = BufReader::new(process.stdout.take().unwrap());
+        said.read_line(&mut line).unwrap();
         assert!(line.starts_with("http://127.0.0.1:"), "{line:?}");
         Some(Self {
             process,
+            _said: said,
             issuer: line.trim_end().to_owned(),
             secret: secret.map(str::to_owned),
             client: Client::builder().redirect(Policy::none()).build().unwrap(),

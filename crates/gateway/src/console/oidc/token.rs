@@ -314,7 +314,9 @@ mod tests {
         let named = |alg: &str, kid: Option<&str>| {
             let header = URL_SAFE_NO_PAD.encode(json!({"alg": alg, "kid": kid}).to_string());
             let header = header_of(&format!("{header}.e30.e30"))?;
-            key_for(&header, &keys).map(|key| key.algorithm.clone()).ok_or(Fault::UnknownKey)
+            key_for(&header, &keys)
+                .map(|key| key.algorithm.clone())
+                .ok_or(Fault::UnknownKey)
         };
         for (alg, kid, expected) in [
             ("RS256", Some("k"), Ok(0)),
