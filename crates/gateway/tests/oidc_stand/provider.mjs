@@ -87,7 +87,7 @@ async function altered(token) {
   }
 }
 
-const form = (uid) => `<!doctype html><html lang="en"><title>Harbour accounts</title>
+const form = (uid) => `<!doctype html><html lang="en"><title>Harbour accounts</title><link rel="icon" href="data:,">
 <form method="post" action="/interaction/${uid}"><label>Name <input id="login" name="login"></label><button>Go on</button></form>`;
 
 async function read(request) {

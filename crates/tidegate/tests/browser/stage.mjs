@@ -82,5 +82,5 @@ export function agent(url, token) {
 }
 
 export function clear() {
-  for (const profile of profiles) rmSync(profile, { recursive: true, force: true });
+  for (const profile of profiles) rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
