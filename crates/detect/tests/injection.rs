@@ -286,8 +286,15 @@ fn a_sample_in_a_schema_may_ask_a_person() {
         "Please delete the old file first.",
     ] {
         for member in ["default", "example", "examples", "placeholder", "const", "enum"] {
-            let found = verdict(&definition(member, text));
-            assert_eq!(found.verdict, Verdict::Benign, "{member}: {text} {found:?}");
+            let short = definition(member, text);
+            let long = short.replace(
+                "\"show_message\"",
+                &format!("\"{}\"", "It is seen, then gone. ".repeat(60)),
+            );
+            for definition in [short, long] {
+                let found = verdict(&definition);
+                assert_eq!(found.verdict, Verdict::Benign, "{definition} {found:?}");
+            }
         }
     }
 }

@@ -31,39 +31,37 @@ pub(super) fn may_ask(pattern: &Pattern) -> bool {
 /// A member that every part of a schema has.
 const TYPE: &str = "\"type\"";
 
-/// Where samples stand in a text.
+/// Where samples stand in a text. It may begin anywhere, also in a string, so members are known by their look.
 pub(super) fn samples(text: &str) -> Vec<Range<usize>> {
     let mut samples: Vec<Range<usize>> = Vec::new();
     let mut typed = false;
-    for (at, quoted) in quoted(text) {
+    for (at, _) in text.match_indices('"') {
         let inside = samples.last().is_some_and(|last| at < last.end);
-        typed |= !inside && quoted == TYPE;
-        if !inside && MEMBERS.contains(&quoted) {
-            let start = at + quoted.len();
-            samples.extend(value_after(text, start));
+        let escaped = text.get(..at).is_some_and(|before| before.ends_with('\\'));
+        if inside || escaped {
+            continue;
+        }
+        let named = text.get(at..).unwrap_or_default();
+        typed |= named.starts_with(TYPE) && value_start(text, at + TYPE.len()).is_some();
+        if let Some(member) = MEMBERS.iter().find(|member| named.starts_with(**member)) {
+            samples.extend(value_after(text, at + member.len()));
         }
     }
     if typed { samples } else { Vec::new() }
 }
 
-/// The strings of a text, quotes included, and where each begins. Linear: the search goes on behind each.
-fn quoted(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let start = at + text.get(at..)?.find('"')?;
-        let end = string_end(text, start)?;
-        at = end;
-        text.get(start..end).map(|found| (start, found))
-    })
+/// Where the value stands after a name and its colon.
+fn value_start(text: &str, named: usize) -> Option<usize> {
+    let rest = text.get(named..)?.trim_start().strip_prefix(':')?.trim_start();
+    Some(text.len() - rest.len())
 }
 
 /// The string or list that stands after a name and its colon.
 fn value_after(text: &str, named: usize) -> Option<Range<usize>> {
-    let rest = text.get(named..)?.trim_start().strip_prefix(':')?.trim_start();
-    let start = text.len() - rest.len();
-    let end = match rest.chars().next()? {
-        '"' => string_end(text, start)?,
-        '[' => list_end(text, start)?,
+    let start = value_start(text, named)?;
+    let end = match text.as_bytes().get(start)? {
+        b'"' => string_end(text, start)?,
+        b'[' => list_end(text, start)?,
         _ => return None,
     };
     Some(start..end)
@@ -130,9 +128,13 @@ mod tests {
                 vec![],
             ),
             (r#"{"default": "no schema"}"#, vec![]),
-            (r#"{"default": "\"type\" is said, not named"}"#, vec![]),
+            (r#"{"default": "\"type\": is said, not named"}"#, vec![]),
             (r#"{"type": "x", "default": "cut off"#, vec![]),
             (r#"{"type": "x", "examples": ["cut off""#, vec![]),
+            (
+                r#"end of a text","type":"x"},"m":{"default":"Please"}"#,
+                vec![r#""Please""#],
+            ),
         ] {
             let found: Vec<_> = samples(text).into_iter().map(|range| &text[range]).collect();
             assert_eq!(found, wanted, "{text}");

@@ -37,8 +37,8 @@ const ENCODED: f32 = 1.5;
 /// Points for prose in binary, hexadecimal or Morse.
 const CONCEALED_PROSE: f32 = 2.6;
 
-/// The fewest words that are prose.
-const PROSE_WORDS: usize = 3;
+/// The fewest words that are prose; fewer are samples of an encoding.
+const PROSE_WORDS: usize = 4;
 
 /// Points for naming a tool of the session.
 const SESSION_TOOL: f32 = 1.5;

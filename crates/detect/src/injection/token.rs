@@ -89,8 +89,8 @@ fn follows_article(text: &str, at: usize) -> bool {
     ARTICLES.iter().any(|article| word.eq_ignore_ascii_case(article))
 }
 
-/// In questions and answers on one line only a last question that nobody answers is left for the reader. A list of
-/// answered questions asks nothing, and lines of their own are how people write them down.
+/// In questions and answers of one paragraph only a last question that nobody answers is left for the reader. A list of
+/// answered questions asks nothing, and paragraphs of their own are how people write them down.
 fn drop_answered(text: &str, tokens: &mut Vec<Token>) {
     let (asked, answered) = (ClassSet::from(Class::Lastasked), ClassSet::from(Class::Answered));
     let whole = text.len() < BLOCK + OVERLAP;
@@ -120,7 +120,7 @@ fn drop_answered(text: &str, tokens: &mut Vec<Token>) {
 }
 
 /// Words after which an action names a thing.
-pub(super) const ARTICLES: [&str; 24] = [
+pub(super) const ARTICLES: [&str; 25] = [
     "a",
     "an",
     "the",
@@ -145,6 +145,7 @@ pub(super) const ARTICLES: [&str; 24] = [
     "new",
     "every",
     "following",
+    "mailing",
 ];
 
 /// Whether only blanks and marks stand between this place and the end of what was said before.
