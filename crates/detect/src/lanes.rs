@@ -29,7 +29,8 @@ pub(crate) fn ask<Q: Question>(text: &[u8], from: usize, past: u8, question: &Q,
     dispatch!(Level::new(), simd => ask_each(simd, text, from, past, question, answers));
 }
 
-/// Does work with all instructions that the processor at hand has.
+/// Does work with all instructions that the processor at hand has. The closure must be `#[inline(always)]`, and so must be
+/// what it calls, or it is compiled for any processor.
 pub(crate) fn at_its_best<T>(work: impl FnOnce() -> T) -> T {
     dispatch!(Level::new(), _ => work())
 }
@@ -153,6 +154,15 @@ pub(crate) struct Halves {
 }
 
 impl Halves {
+    /// Tables that tell some ASCII bytes from all others: each upper half has a bit of its own.
+    pub(crate) fn of(is_one: impl Fn(u8) -> bool) -> Self {
+        let mut halves = Self::default();
+        for byte in (0..0x80).filter(|byte| is_one(*byte)) {
+            halves.add(byte, 1 << (byte >> 4));
+        }
+        halves
+    }
+
     /// Adds bits to what a byte is looked up as. Bytes that share a half with it may get some of them too.
     pub(crate) fn add(&mut self, byte: u8, bits: u8) {
         let halves = [

@@ -103,13 +103,16 @@ impl Starts {
         let mut places = Places::new();
         let mut chunks = signs.chunks().peekable();
         while let Some(&(first, _)) = chunks.peek() {
-            lanes::at_its_best(|| {
-                for (at, [before, here, next]) in chunks.by_ref().take(CHUNKS) {
-                    let starts = starts(here, before, next) & before_end(at, end);
-                    places.push(at - first, starts);
-                }
-                places.retain(|place| self.may_start(folded(text, first + place)));
-            });
+            lanes::at_its_best(
+                #[inline(always)]
+                || {
+                    for (at, [before, here, next]) in chunks.by_ref().take(CHUNKS) {
+                        let starts = starts(here, before, next) & before_end(at, end);
+                        places.push(at - first, starts);
+                    }
+                    places.retain(|place| self.may_start(folded(text, first + place)));
+                },
+            );
             for place in places.drain() {
                 let bytes = folded(text, first + place);
                 let entries = self.long.entries(bytes).iter().chain(self.short.entries(bytes));
