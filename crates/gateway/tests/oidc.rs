@@ -16,16 +16,13 @@ mod browser;
 mod oidc_stand;
 mod stand;
 
-use std::time::Duration;
-
 use browser::{Answer, Browser};
-use oidc_stand::{Provider, gateway, leave, sign_in};
+use oidc_stand::{Provider, gateway, hostile, leave, sign_in, unready};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use stand::Stand;
 use tidegate_core::Role;
 use tidegate_gateway::OidcSettings;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 const VISIT: &str = "tidegate-console";
@@ -414,32 +411,4 @@ async fn under_tls_the_way_is_bound_to_this_host() {
     let back = provider.visit(left.location(), "olga").await;
     assert_eq!(browser.get(&back).await.status, StatusCode::OK);
     assert_eq!(browser.get("/console").await.status, StatusCode::OK);
-}
-
-async fn unready(issuer: &str) -> Stand {
-    gateway(OidcSettings {
-        patience: Duration::from_millis(500),
-        ..OidcSettings::of(issuer, "tidegate", "https://gate.example")
-    })
-    .await
-}
-
-/// A server that says this and then no more, or goes on without end.
-async fn hostile(said: &'static [u8], is_endless: bool) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            tokio::spawn(async move {
-                let mut request = [0; 4_096];
-                let _ = stream.read(&mut request).await;
-                let mut written = stream.write_all(said).await;
-                while is_endless && written.is_ok() {
-                    written = stream.write_all(&[b' '; 4_096]).await;
-                }
-                let _ = stream.read(&mut request).await;
-            });
-        }
-    });
-    format!("http://{address}")
 }

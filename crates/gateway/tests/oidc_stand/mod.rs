@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use reqwest::redirect::Policy;
 use reqwest::{Client, header};
@@ -11,6 +12,8 @@ use serde_json::{Value, json};
 use tidegate_core::{Ident, Role};
 use tidegate_gateway::{ConsoleOptions, Oidc, OidcSettings};
 use tidegate_store::Hidden;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use crate::browser::{Answer, Browser};
 use crate::stand::{Setting, Stand};
@@ -166,6 +169,35 @@ pub async fn sign_in(provider: &Provider, browser: &mut Browser, login: &str) ->
     let address = leave(browser).await;
     let back = provider.visit(&address, login).await;
     browser.get(&back).await
+}
+
+/// A gateway that relies on whatever is there, and does not wait long for it.
+pub async fn unready(issuer: &str) -> Stand {
+    gateway(OidcSettings {
+        patience: Duration::from_millis(500),
+        ..OidcSettings::of(issuer, "tidegate", "https://gate.example")
+    })
+    .await
+}
+
+/// A server that says this and then no more, or goes on without end.
+pub async fn hostile(said: &'static [u8], is_endless: bool) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut request = [0; 4_096];
+                let _ = stream.read(&mut request).await;
+                let mut written = stream.write_all(said).await;
+                while is_endless && written.is_ok() {
+                    written = stream.write_all(&[b' '; 4_096]).await;
+                }
+                let _ = stream.read(&mut request).await;
+            });
+        }
+    });
+    format!("http://{address}")
 }
 
 /// Puts a file in place in one step: other tests may be reading it.

@@ -150,3 +150,21 @@ fn list(places: &Places) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_token_speaks_for_somebody_whom_a_provider_vouches_for() {
+        for (name, is_good) in [
+            ("alice", true),
+            ("alice@corp.example", true),
+            ("oidc:alice", false),
+            ("OIDC:alice", false),
+            ("al ice", false),
+        ] {
+            assert_eq!(principal(name).is_ok(), is_good, "{name}");
+        }
+    }
+}

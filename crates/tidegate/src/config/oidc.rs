@@ -249,7 +249,7 @@ mod tests {
             ),
         ] {
             let problems = checked(&text).problems;
-            let said: Vec<_> = problems.iter().map(ToString::to_string).collect();
+            let said: Vec<_> = problems.iter().map(|problem| &problem.message).collect();
             assert!(said.iter().any(|said| said.contains(told)), "{told}: {said:?}");
         }
         assert!(checked(&format!("{NEEDED}{roles}")).problems.is_empty());

@@ -8,27 +8,25 @@ mod claims;
 mod documents;
 mod flow;
 mod http;
+mod settings;
 mod token;
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
-use std::time::Duration;
 
 use axum::http::Uri;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
-use tidegate_core::{Ident, Role};
+use tidegate_core::Ident;
 use tidegate_engine::Caller;
-use tidegate_store::Hidden;
 use tokio::sync::Semaphore;
 
 use self::claims::{Identity, Stranger, identity};
 use self::documents::{Documents, Unknown};
 use self::flow::{Flow, Flows, Lost};
 use self::http::{Http, NoAnswer};
+pub use self::settings::OidcSettings;
 use self::token::{Expected, Fault};
 use crate::NoRandomness;
 
@@ -44,56 +42,6 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
-
-/// What signing in by a provider is told.
-#[derive(Clone, Debug)]
-pub struct OidcSettings {
-    /// What people call the provider.
-    pub name: String,
-    /// What the provider calls itself; also where its description is found.
-    pub issuer: String,
-    /// What the provider calls this gateway.
-    pub client_id: String,
-    /// What this gateway shows the provider, if it was given a secret.
-    pub client_secret: Option<Hidden>,
-    /// Where people reach this gateway.
-    pub public_url: String,
-    /// What is asked for beside `openid`.
-    pub scopes: Vec<String>,
-    /// The claim that names a person.
-    pub principal_claim: String,
-    /// The claim whose values are mapped to roles.
-    pub roles_claim: String,
-    /// Which value stands for which role. The first that a person has counts.
-    pub roles: Vec<(String, Role)>,
-    /// What people are called here whom the provider calls otherwise.
-    pub people: BTreeMap<String, Ident>,
-    /// The authorities that are trusted for TLS instead of those that browsers trust.
-    pub ca_file: Option<PathBuf>,
-    /// How long one answer of the provider may take.
-    pub patience: Duration,
-}
-
-impl OidcSettings {
-    /// What serves when no more than this is said. Nobody has a role yet.
-    #[must_use]
-    pub fn of(issuer: &str, client_id: &str, public_url: &str) -> Self {
-        Self {
-            name: "your organisation".to_owned(),
-            issuer: issuer.to_owned(),
-            client_id: client_id.to_owned(),
-            client_secret: None,
-            public_url: public_url.to_owned(),
-            scopes: Vec::new(),
-            principal_claim: "sub".to_owned(),
-            roles_claim: "groups".to_owned(),
-            roles: Vec::new(),
-            people: BTreeMap::new(),
-            ca_file: None,
-            patience: Duration::from_secs(5),
-        }
-    }
-}
 
 /// Signs people in by a provider.
 pub struct Oidc {
