@@ -54,14 +54,11 @@ fn check(client: Client, make: fn(&Path, &Path) -> Case) {
     compare(&said, &expected, client, &case, "http");
 }
 
-/// Everything the server has, declared harmless, so that nothing is closed. Orders are not looked for: one document of the
-/// official servers is written to a model, and a default value of one tool ("Please open ...") reads like a request. The
-/// first is rightly put away otherwise, the second is held wrongly, and here it is only asked whether everything arrives.
+/// Everything the server has, declared harmless, so that nothing is closed.
 fn configuration(case: &Case, said: &Value) -> String {
     let env: Vec<_> = case.env.iter().map(|(name, _)| *name).collect();
     let mut text = format!(
-        "[detect]\ninjection_scan = false\n\
-         [servers.{}]\nbare_names = true\ncommand = {:?}\nargs = {:?}\nenv = {env:?}\n",
+        "[servers.{}]\nbare_names = true\ncommand = {:?}\nargs = {:?}\nenv = {env:?}\n",
         case.name, case.command, case.args
     );
     for tool in said["tools"].as_array().unwrap() {

@@ -98,7 +98,9 @@ fn is_mail_address(word: &str) -> bool {
     let word = word.strip_prefix("mailto:").unwrap_or(word);
     word.split_once('@').is_some_and(|(local, host)| {
         !local.is_empty()
-            && host.contains('.')
+            && host
+                .rsplit_once('.')
+                .is_some_and(|(_, ending)| ending.bytes().any(|b| b.is_ascii_alphabetic()))
             && host
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'))

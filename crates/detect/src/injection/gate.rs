@@ -20,11 +20,10 @@ use super::lexicon::{LEXICON, is_word};
 use super::marks::{Mark, Marks};
 use super::near;
 use super::pattern::PATTERNS;
-use super::score::{MIN_TOOL_NAME, TWISTED_KEYS, least_points};
+use super::score::{MIN_TOOL_NAME, least_points, twisted_keys};
 use super::shape;
 use super::words::unless_noun;
 use crate::candidates::{Hit, Literal, MIN_LITERAL};
-use crate::decode::rot13;
 use crate::normalize::split_beginnings;
 
 /// The shortest word that tells a phrase.
@@ -246,11 +245,9 @@ const COMMON_WORDS: [&str; 113] = [
     "only", "also", "just", "then", "than", "very", "while", "after", "such", "each", "most", "made",
 ];
 
-/// Beginnings of split words, and the key words rotated and reversed.
+/// Beginnings of split words, and the key words in other ways to write them.
 fn disguises() -> impl Iterator<Item = Vec<u8>> {
-    let twisted = TWISTED_KEYS
-        .iter()
-        .flat_map(|key| [rot13(key).into_bytes(), key.bytes().rev().collect()]);
+    let twisted = twisted_keys().map(String::into_bytes);
     split_beginnings().into_iter().chain(twisted)
 }
 

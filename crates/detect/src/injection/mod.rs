@@ -16,6 +16,7 @@ mod lexicon;
 mod marks;
 mod near;
 mod pattern;
+mod sample;
 mod score;
 mod shape;
 mod token;

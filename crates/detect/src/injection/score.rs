@@ -14,6 +14,7 @@ use super::class::{Class, ClassSet};
 use super::context::{InjectionContext, Surface};
 use super::lexicon::starts_word;
 use super::pattern::{Held, PATTERNS};
+use super::sample::{may_ask, samples};
 use super::token::{Token, tokens};
 use crate::decode::{Encoding, rot13};
 use crate::normalize::{Concealment, Normalized, normalize};
@@ -36,8 +37,8 @@ const ENCODED: f32 = 1.5;
 /// Points for prose in binary, hexadecimal or Morse.
 const CONCEALED_PROSE: f32 = 2.6;
 
-/// The fewest words that are prose.
-const PROSE_WORDS: usize = 3;
+/// The fewest words that are prose; fewer are samples of an encoding.
+const PROSE_WORDS: usize = 4;
 
 /// Points for naming a tool of the session.
 const SESSION_TOOL: f32 = 1.5;
@@ -139,36 +140,116 @@ fn is_prose(text: &str) -> bool {
     words >= PROSE_WORDS && letters * 10 >= text.chars().count() * 7
 }
 
-/// The beginnings of words that tell a rotated or reversed text, as the gate looks for them.
-pub(super) const TWISTED_KEYS: [&str; 4] = ["ignore", "previous", "instructions", "disregard"];
+/// Words that tell a text which is written in another way.
+const TWISTED_KEYS: [&str; 6] = [
+    "ignore",
+    "previous",
+    "instructions",
+    "disregard",
+    "password",
+    "secret",
+];
 
-/// Finds the keys rotated (even numbers) and reversed (odd numbers).
+/// Another way to write a text that a model still reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Twist {
+    Rotated,
+    Reversed,
+    /// Digits and signs for the letters they look like.
+    Leet,
+}
+
+impl Twist {
+    fn undone(self, text: &str) -> String {
+        match self {
+            Self::Rotated => rot13(text),
+            Self::Reversed => text.chars().rev().collect(),
+            Self::Leet => text.chars().map(meant).collect(),
+        }
+    }
+}
+
+/// The letter that a digit or sign stands for.
+const fn meant(character: char) -> char {
+    match character {
+        '4' | '@' => 'a',
+        '3' => 'e',
+        '1' => 'i',
+        '0' => 'o',
+        '5' | '$' => 's',
+        '7' => 't',
+        other => other,
+    }
+}
+
+/// The key words as they look in each way, for the gate to look for.
+pub(super) fn twisted_keys() -> impl Iterator<Item = String> {
+    TWISTS.iter().map(|(key, _)| key.clone())
+}
+
+static TWISTS: LazyLock<Vec<(String, Twist)>> = LazyLock::new(|| {
+    let plain = TWISTED_KEYS.iter().flat_map(|key| {
+        [
+            (rot13(key), Twist::Rotated),
+            (key.chars().rev().collect(), Twist::Reversed),
+        ]
+    });
+    let leet = TWISTED_KEYS.iter().flat_map(|key| leet_spellings(key));
+    plain.chain(leet.map(|key| (key, Twist::Leet))).collect()
+});
+
+/// A word with every vowel replaced, with every other letter that has a look-alike too, and with `@` and `$` for both.
+fn leet_spellings(word: &str) -> Vec<String> {
+    let replaced = |pairs: &[(char, char)]| -> String {
+        let other = |letter| pairs.iter().find(|(from, _)| *from == letter);
+        word.chars()
+            .map(|letter| other(letter).map_or(letter, |(_, to)| *to))
+            .collect()
+    };
+    const VOWELS: [(char, char); 4] = [('a', '4'), ('e', '3'), ('i', '1'), ('o', '0')];
+    const LETTERS: [(char, char); 6] = [
+        ('a', '4'),
+        ('e', '3'),
+        ('i', '1'),
+        ('o', '0'),
+        ('s', '5'),
+        ('t', '7'),
+    ];
+    const SIGNS: [(char, char); 5] = [('a', '@'), ('e', '3'), ('i', '1'), ('o', '0'), ('s', '$')];
+    const SIGNED_VOWELS: [(char, char); 4] = [('a', '@'), ('e', '3'), ('i', '1'), ('o', '0')];
+    let mut spellings: Vec<String> = [&VOWELS[..], &LETTERS, &SIGNS, &SIGNED_VOWELS]
+        .map(replaced)
+        .into();
+    spellings.sort_unstable();
+    spellings.dedup();
+    spellings
+}
+
 static TWISTED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let keys = TWISTED_KEYS
-        .iter()
-        .flat_map(|key| [rot13(key), key.chars().rev().collect()]);
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
-        .build(keys)
+        .build(twisted_keys())
         .ok()
 });
 
 fn other_readings(text: &str) -> Vec<String> {
-    let (mut rotated, mut reversed) = (false, false);
+    let mut twists: Vec<Twist> = Vec::new();
     let found = TWISTED.iter().flat_map(|finder| finder.find_iter(text));
     for found in found.filter(|found| starts_word(text.as_bytes(), found.start())) {
-        rotated |= found.pattern().as_usize() % 2 == 0;
-        reversed |= found.pattern().as_usize() % 2 == 1;
+        if let Some((_, twist)) = TWISTS.get(found.pattern().as_usize())
+            && !twists.contains(twist)
+        {
+            twists.push(*twist);
+        }
     }
-    let rotated = rotated.then(|| rot13(text));
-    let reversed = reversed.then(|| text.chars().rev().collect());
-    rotated.into_iter().chain(reversed).collect()
+    twists.into_iter().map(|twist| twist.undone(text)).collect()
 }
 
 fn weigh_reading(plain: &Normalized<'_>, text: &str, context: &InjectionContext<'_>) -> Evidence {
     let mut tokens = tokens(text);
     add_session_tools(text, context, &mut tokens);
-    let held = PATTERNS.held(text, &tokens);
+    let mut held = PATTERNS.held(text, &tokens);
+    drop_samples(text, &mut held);
     let anchored = held
         .iter()
         .any(|held| PATTERNS.get(held.pattern).is_some_and(|p| p.is_anchored()));
@@ -201,11 +282,30 @@ fn weigh_reading(plain: &Normalized<'_>, text: &str, context: &InjectionContext<
     Evidence { points, patterns }
 }
 
-/// Requests are what an operator is there to make.
+/// Drops the requests that are made only as an example of one (see `sample`).
+fn drop_samples(text: &str, held: &mut Vec<Held>) {
+    let asks = |held: &Held| PATTERNS.get(held.pattern).is_some_and(may_ask);
+    if !held.iter().any(asks) {
+        return;
+    }
+    let samples = samples(text);
+    held.retain(|held| {
+        let next = samples.partition_point(|sample| sample.end <= held.span.start);
+        let begins_in = samples
+            .get(next)
+            .is_some_and(|sample| sample.start <= held.span.start);
+        !(begins_in && asks(held))
+    });
+}
+
+/// Requests are what an operator is there to make, and showing by examples how to answer is one way to make them.
 fn counts(family: &str, surface: Surface) -> bool {
     match surface {
         Surface::TaskData => true,
-        Surface::OperatorInput => !matches!(family, "plain" | "exfil" | "tool" | "order" | "urgent"),
+        Surface::OperatorInput => !matches!(
+            family,
+            "plain" | "exfil" | "tool" | "order" | "urgent" | "transcript"
+        ),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::blocks::{BLOCK, OVERLAP};
 use super::class::{Class, ClassSet};
 use super::entity;
 use super::lexicon::LEXICON;
@@ -44,6 +45,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     entity::find(text, &mut tokens);
     typo::find(text, &mut tokens);
     tokens.sort_by_key(|token| (token.span.start, token.span.end));
+    drop_answered(text, &mut tokens);
     for token in &mut tokens {
         token.opens = opens_utterance(text, token.span.start);
         token.opens_value = opens_value(text, &token.span);
@@ -53,11 +55,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
 
 /// What words ask for that may as well name a thing.
 pub(super) fn actions() -> ClassSet {
-    ClassSet::from(Class::Send)
-        | Class::Pay.into()
-        | Class::Act.into()
-        | Class::Strongact.into()
-        | Class::Get.into()
+    ClassSet::from(Class::Send) | Class::Pay.into() | Class::Strongact.into() | Class::Get.into()
 }
 
 /// Words such as `email`, `report` or `order` name a thing after an article or before a colon; then they ask for nothing.
@@ -91,8 +89,38 @@ fn follows_article(text: &str, at: usize) -> bool {
     ARTICLES.iter().any(|article| word.eq_ignore_ascii_case(article))
 }
 
+/// In questions and answers of one paragraph only a last question that nobody answers is left for the reader. A list of
+/// answered questions asks nothing, and paragraphs of their own are how people write them down.
+fn drop_answered(text: &str, tokens: &mut Vec<Token>) {
+    let (asked, answered) = (ClassSet::from(Class::Lastasked), ClassSet::from(Class::Answered));
+    let whole = text.len() < BLOCK + OVERLAP;
+    // Where the next label stands, and whether something is said after it.
+    let mut next: Option<usize> = None;
+    for token in tokens.iter_mut().rev() {
+        if !token.classes.meets(asked | answered) {
+            continue;
+        }
+        let until = next.unwrap_or(text.len());
+        let said = text.get(token.span.end..until).unwrap_or_default();
+        let line = said.split('\n').next().unwrap_or_default();
+        let ends_line = line.len() < said.len();
+        let is_said = line.contains(char::is_alphanumeric);
+        if token.classes.meets(asked) {
+            let last = ends_line || next.is_none() && whole;
+            if !(last && is_said) {
+                token.classes = token.classes.without(asked);
+            }
+        }
+        // An answer that is still to be given answers nothing.
+        if is_said || token.classes.meets(asked) || ends_line {
+            next = Some(token.span.start);
+        }
+    }
+    tokens.retain(|token| !token.classes.is_empty());
+}
+
 /// Words after which an action names a thing.
-pub(super) const ARTICLES: [&str; 24] = [
+pub(super) const ARTICLES: [&str; 25] = [
     "a",
     "an",
     "the",
@@ -117,6 +145,7 @@ pub(super) const ARTICLES: [&str; 24] = [
     "new",
     "every",
     "following",
+    "mailing",
 ];
 
 /// Whether only blanks and marks stand between this place and the end of what was said before.
@@ -164,4 +193,28 @@ fn opens_value(text: &str, words: &Range<usize>) -> bool {
             let before = before.trim_end_matches(' ');
             before.ends_with([':', '['])
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_open_when_nobody_answers_it() {
+        for (text, open) in [
+            ("Q: one? A: yes. Q: two?", vec![16]),
+            ("Q: one? A: yes. Q: two? A:", vec![16]),
+            ("Q: one? A: yes. Q: two? A: no.", vec![]),
+            ("Q: one? A: yes.\nQ: two?", vec![16]),
+            ("Q: one? A: yes. Q:", vec![]),
+            ("Q: one? A: yes. Q: two?\nA: no.", vec![16]),
+        ] {
+            let found: Vec<_> = tokens(text)
+                .into_iter()
+                .filter(|token| token.classes.meets(Class::Lastasked.into()))
+                .map(|token| token.span.start)
+                .collect();
+            assert_eq!(found, open, "{text}");
+        }
+    }
 }

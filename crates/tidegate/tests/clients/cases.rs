@@ -17,6 +17,8 @@ pub(crate) struct Case {
     pub(crate) calls: Value,
     /// Resources beside those that it lists; all of those are read.
     pub(crate) reads: Value,
+    /// Listed resources that are not read: they give orders to models and are put away.
+    pub(crate) unread: Value,
     pub(crate) gets: Value,
     pub(crate) completes: Value,
 }
@@ -107,6 +109,7 @@ pub(crate) fn everything(installed: &Path, _: &Path) -> Case {
             "demo://resource/dynamic/text/none",
             "demo://resource/session/a.gz",
         ]),
+        unread: json!(["demo://resource/static/document/instructions.md"]),
         gets: json!([
             {"name": "simple-prompt"},
             {"name": "args-prompt", "arguments": {"city": "Berlin", "state": "BE"}},
@@ -156,6 +159,7 @@ pub(crate) fn filesystem(installed: &Path, work: &Path) -> Case {
             {"tool": "read_text_file", "arguments": {"path": "/etc/hostname"}},
         ]),
         reads: json!([]),
+        unread: json!([]),
         gets: json!([]),
         completes: json!([]),
     }
@@ -187,6 +191,7 @@ pub(crate) fn memory(installed: &Path, work: &Path) -> Case {
             {"tool": "read_graph"},
         ]),
         reads: json!([]),
+        unread: json!([]),
         gets: json!([]),
         completes: json!([]),
     }
@@ -245,6 +250,7 @@ pub(crate) fn git(installed: &Path, work: &Path) -> Case {
             {"tool": "git_status", "arguments": {"repo_path": "/nowhere"}},
         ]),
         reads: json!([]),
+        unread: json!([]),
         gets: json!([]),
         completes: json!([]),
     }
@@ -268,6 +274,7 @@ pub(crate) fn time(installed: &Path, _: &Path) -> Case {
             {"tool": "get_current_time", "arguments": {"timezone": "Asia/Tokyo"}},
         ]),
         reads: json!([]),
+        unread: json!([]),
         gets: json!([]),
         completes: json!([]),
     }

@@ -50,7 +50,7 @@ impl Client {
         };
         let wanted = json!({
             "target": target, "mode": mode, "roots": case.roots, "calls": case.calls, "reads": case.reads,
-            "gets": case.gets, "completes": case.completes,
+            "unread": case.unread, "gets": case.gets, "completes": case.completes,
         });
         self.run(installed, &wanted, case.name)
     }

@@ -83,7 +83,8 @@ async def main(wanted):
         said["templates"] = (await attempt(client.list_resource_templates())).get("resourceTemplates", [])
         said["prompts"] = (await attempt(client.list_prompts())).get("prompts", [])
         said["calls"] = [await attempt(client.call_tool(call["tool"], call.get("arguments", {}))) for call in calls]
-        listed = [resource["uri"] for resource in said["resources"] if resource["uri"] != "tidegate://session"]
+        unread = ["tidegate://session", *wanted["unread"]]
+        listed = [resource["uri"] for resource in said["resources"] if resource["uri"] not in unread]
         said["reads"] = [await attempt(client.read_resource(uri)) for uri in listed + wanted["reads"]]
         said["gets"] = [await attempt(client.get_prompt(get["name"], get.get("arguments"))) for get in wanted["gets"]]
         said["completes"] = [await attempt(completion(client, complete)) for complete in wanted["completes"]]

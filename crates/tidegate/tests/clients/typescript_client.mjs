@@ -91,7 +91,8 @@ for (const call of wanted.calls.filter((call) => names.includes(call.tool))) {
   said.calls.push(await attempt(() => client.callTool({ name: call.tool, arguments: call.arguments ?? {} })));
 }
 said.reads = [];
-const listed = said.resources.map((resource) => resource.uri).filter((uri) => uri !== 'tidegate://session');
+const unread = ['tidegate://session', ...wanted.unread];
+const listed = said.resources.map((resource) => resource.uri).filter((uri) => !unread.includes(uri));
 for (const uri of [...listed, ...wanted.reads]) {
   said.reads.push(await attempt(() => client.readResource({ uri })));
 }
