@@ -154,15 +154,6 @@ pub(crate) struct Halves {
 }
 
 impl Halves {
-    /// Tables that tell some ASCII bytes from all others: each upper half has a bit of its own.
-    pub(crate) fn of(is_one: impl Fn(u8) -> bool) -> Self {
-        let mut halves = Self::default();
-        for byte in (0..0x80).filter(|byte| is_one(*byte)) {
-            halves.add(byte, 1 << (byte >> 4));
-        }
-        halves
-    }
-
     /// Adds bits to what a byte is looked up as. Bytes that share a half with it may get some of them too.
     pub(crate) fn add(&mut self, byte: u8, bits: u8) {
         let halves = [

@@ -37,9 +37,8 @@ pub(super) const LENGTHS: std::ops::RangeInclusive<usize> = 5..=13;
 
 /// What a word means that is one edit away from a key word.
 pub(super) fn meant(word: &[u8]) -> Option<Class> {
-    let likely = LENGTHS.contains(&word.len())
-        && matches!(word, [b'i' | b'I' | b'd' | b'D' | b'p' | b'P' | b'g' | b'G', ..]);
-    if !likely {
+    let likely = |beginning: &[u8; 3]| LENGTHS.contains(&word.len()) && may_be_meant(*beginning);
+    if !word.first_chunk().is_some_and(likely) {
         return None;
     }
     let close = WORDS.iter().find(|(key, _)| one_edit_apart(word, key.as_bytes()));

@@ -14,7 +14,7 @@ use super::gate::{follow, nearest};
 use super::lexicon::{GLUED_WORD, LEXICON};
 use super::token::actions;
 use super::typo;
-use vocabulary::{VOCABULARY, Vocabulary};
+use vocabulary::{VOCABULARY, Vocabulary, key};
 
 /// How far the search for a word's start goes, and how far past the end of a window its last word is read.
 pub(super) const WORD: usize = 64;
@@ -42,6 +42,13 @@ pub(super) fn read_words(text: &[u8], window: Range<usize>, words: &mut Vec<Word
     if !words.is_sorted_by_key(|word| word.span.start) {
         words.sort_by_key(|word| word.span.start);
     }
+}
+
+/// Whether an entry of the lexicon may begin with the word of a length at the start of the bytes.
+#[inline]
+pub(super) fn may_begin_entry(bytes: &[u8], length: usize) -> bool {
+    let (start, length) = key(bytes, length);
+    VOCABULARY.may_know(start, length)
 }
 
 /// Reads every word and every mark, one after the other.
@@ -168,13 +175,18 @@ impl<'a> Reader<'a> {
 
     #[inline]
     fn push_marked(&mut self, at: usize, mark: u8) {
-        if !self.vocabulary.begins_with(mark) {
+        if !self.vocabulary.marks.begin_with(mark) {
             return;
         }
         if mark == b'@' {
             self.push_address(at);
         }
+        let next = self.text.get(at + 1).map(u8::to_ascii_lowercase);
         for (entry, classes) in LEXICON.marked(mark) {
+            let second = entry.as_bytes().get(1).copied();
+            if second.is_some() && second != next {
+                continue;
+            }
             let span = at..at + entry.len();
             let same = self
                 .text

@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use fearless_simd::Simd;
 
-use super::vocabulary::{Vocabulary, key};
+use super::vocabulary::{Marks, Vocabulary, key};
 use super::{LONGEST_ENTITY, Reader, WORD, word_length, word_start};
 use crate::injection::lexicon::GLUED_WORD;
 use crate::injection::typo;
-use crate::lanes::{self, Chunk, Halves, Question, WIDTH, before_end, set_bits};
+use crate::lanes::{self, Chunk, Question, WIDTH, before_end, set_bits};
 
 /// The most chunks that are read: a block of the text, and some.
 const CHUNKS: usize = 32;
@@ -35,7 +35,7 @@ fn read_chunks(reader: &mut Reader<'_>, window: &Range<usize>) -> bool {
     let Some(kinds) = kinds.get_mut(..=count).filter(|_| count <= CHUNKS) else {
         return false;
     };
-    lanes::ask(text, from, 0, &Reading(&reader.vocabulary.mark_halves), kinds);
+    lanes::ask(text, from, 0, &Reading(&reader.vocabulary.marks), kinds);
     for (at, kinds) in (from..).step_by(WIDTH).zip(kinds.iter_mut()) {
         kinds.alnum &= before_end(at, readable);
     }
@@ -129,11 +129,11 @@ struct Kinds {
     codes: u64,
     /// `&`.
     entities: u64,
-    /// Marks with which something begins.
+    /// Marks with which something may begin.
     marks: u64,
 }
 
-struct Reading<'a>(&'a Halves);
+struct Reading<'a>(&'a Marks);
 
 impl Question for Reading<'_> {
     type Answer = Kinds;
@@ -141,15 +141,17 @@ impl Question for Reading<'_> {
     #[inline(always)]
     fn of<S: Simd>(&self, chunk: Chunk<'_, S>) -> Kinds {
         let bytes = chunk.lanes();
+        let next = chunk.lanes_after::<1>().folded().looked_up(&self.0.second);
+        let alnum = (bytes.letters() | bytes.digits()).bits();
         let blanks = bytes.are(b' ') | bytes.between(b'\t', b'\n') | bytes.between(0x0c, b'\r');
         Kinds {
-            alnum: (bytes.letters() | bytes.digits()).bits(),
+            alnum,
             blanks: blanks.bits(),
             backslashes: bytes.are(b'\\').bits(),
             inner: bytes.between(0x80, 0xbf).bits(),
             codes: (bytes.are(b'%') | bytes.are(b'=')).bits(),
             entities: bytes.are(b'&').bits(),
-            marks: bytes.looked_up(self.0).not_empty(),
+            marks: bytes.looked_up(&self.0.first).and(next).not_empty() & !alnum,
         }
     }
 }

@@ -22,9 +22,15 @@ pub(super) struct Vocabulary {
     known: FxHashMap<(u64, usize), Known>,
     /// Says of most other words that they are not known.
     sieve: Box<[u64; SIEVE_WORDS]>,
-    /// The marks with which something begins, one by one and for whole chunks.
-    marks: [bool; 256],
-    pub(super) mark_halves: Halves,
+    /// The marks with which something begins, and what may follow them.
+    pub(super) marks: Marks,
+}
+
+/// The marks with which something begins: told for whole chunks by two bytes in a row.
+pub(super) struct Marks {
+    begins: [bool; 256],
+    pub(super) first: Halves,
+    pub(super) second: Halves,
 }
 
 #[derive(Default)]
@@ -65,16 +71,10 @@ impl Vocabulary {
                 *word |= 1 << bit;
             }
         }
-        let begins = |mark| mark == b'@' || LEXICON.marked(mark).next().is_some();
-        let mut marks = [false; 256];
-        for (means, mark) in marks.iter_mut().zip(0..=u8::MAX) {
-            *means = begins(mark);
-        }
         Self {
             known,
             sieve,
-            mark_halves: Halves::of(|byte| marks.get(usize::from(byte)).is_some_and(|means| *means)),
-            marks,
+            marks: Marks::of_lexicon(),
         }
     }
 
@@ -95,11 +95,38 @@ impl Vocabulary {
         let (word, bit) = place_in_sieve(start, length);
         self.sieve[word] >> bit & 1 != 0
     }
+}
+
+impl Marks {
+    fn of_lexicon() -> Self {
+        let mut marks = Self {
+            begins: [false; 256],
+            first: Halves::default(),
+            second: Halves::default(),
+        };
+        for (mark, begins) in (0..=u8::MAX).zip(&mut marks.begins) {
+            let mut nexts: Vec<u8> = LEXICON
+                .marked(mark)
+                .filter_map(|(entry, _)| entry.as_bytes().get(1).copied())
+                .collect();
+            if mark == b'@' {
+                // Anything may follow in an address.
+                nexts.extend(0..=u8::MAX);
+            }
+            *begins = mark == b'@' || LEXICON.marked(mark).next().is_some();
+            if *begins {
+                let group = 1 << (mark % 8);
+                marks.first.add(mark, group);
+                nexts.iter().for_each(|next| marks.second.add(next | 0x20, group));
+            }
+        }
+        marks
+    }
 
     /// Whether something begins with a mark.
     #[inline]
-    pub(super) fn begins_with(&self, mark: u8) -> bool {
-        self.marks.get(usize::from(mark)).is_some_and(|means| *means)
+    pub(super) fn begin_with(&self, mark: u8) -> bool {
+        self.begins.get(usize::from(mark)).is_some_and(|begins| *begins)
     }
 }
 

@@ -92,6 +92,9 @@ impl LiteralSet {
         let Some(start) = at.checked_sub(entry.offset as usize) else {
             return;
         };
+        if entry.before.is_some() && entry.before != text.get(at.wrapping_sub(1)).map(|byte| byte | 0x20) {
+            return;
+        }
         let Some(literal) = self.literals.get(entry.literal as usize) else {
             return;
         };
@@ -130,6 +133,8 @@ struct Entry {
     mask: u64,
     offset: u32,
     literal: u32,
+    /// The byte before the offset, folded; nothing when the offset is 0.
+    before: Option<u8>,
     /// Whether nothing is left to compare where the bytes agree.
     is_whole: bool,
 }
@@ -149,6 +154,10 @@ impl Entry {
             mask,
             offset: offset as u32,
             literal: literal as u32,
+            before: offset
+                .checked_sub(1)
+                .and_then(|at| bytes.get(at))
+                .map(|byte| byte | 0x20),
             is_whole: false,
         }
     }

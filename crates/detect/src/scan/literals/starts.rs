@@ -54,7 +54,7 @@ const MOST: u64 = u64::MAX;
 
 /// The literals by their first bytes.
 pub(super) struct Starts {
-    /// By eight bytes for literals that have them, by six for shorter ones, by four for those of up to five.
+    /// By eight bytes for literals that have them, by six, four or three for shorter ones.
     filter: Box<[u32; FILTER_WORDS]>,
     /// Entries of four bytes or more, and shorter ones.
     long: Table,
@@ -85,9 +85,7 @@ impl Starts {
             } else if gram_is_whole(entry) {
                 starts.set(number(gram(entry.head)));
             } else {
-                // Every fourth byte, as the text's are read: folded.
-                let fourths = (0..=u32::from(u8::MAX)).filter(|fourth| fourth & 0x20 != 0);
-                fourths.for_each(|fourth| starts.set(number(gram(entry.head) | fourth << 24)));
+                starts.set(number_of_three(entry.head));
             }
         }
         let (long, short) = entries.into_iter().partition(gram_is_whole);
@@ -110,7 +108,10 @@ impl Starts {
                         let starts = starts(here, before, next) & before_end(at, end);
                         places.push(at - first, starts);
                     }
-                    places.retain(|place| self.may_start(folded(text, first + place)));
+                    places.retain(
+                        #[inline(always)]
+                        |place| self.may_start(folded(text, first + place)),
+                    );
                 },
             );
             for place in places.drain() {
@@ -137,11 +138,13 @@ impl Starts {
         reason = "a number below 2^FILTER_BITS has its word"
     )]
     fn may_start(&self, bytes: u64) -> bool {
-        let (few, many, most) = (number(gram(bytes)), number_of_many(bytes), number_of_most(bytes));
+        let (three, few) = (number_of_three(bytes), number(gram(bytes)));
+        let (many, most) = (number_of_many(bytes), number_of_most(bytes));
+        let three = self.filter[three as usize >> 5] >> (three & 31);
         let few = self.filter[few as usize >> 5] >> (few & 31);
         let many = self.filter[many as usize >> 5] >> (many & 31);
         let most = self.filter[most as usize >> 5] >> (most & 31);
-        (few | many | most) & 1 != 0
+        (three | few | many | most) & 1 != 0
     }
 }
 
@@ -193,6 +196,13 @@ const fn gram_is_whole(entry: &Entry) -> bool {
 #[inline(always)]
 const fn number(gram: u32) -> u32 {
     gram.wrapping_mul(FACTOR) >> (32 - FILTER_BITS)
+}
+
+/// Which bit of the filter stands for three bytes.
+#[inline(always)]
+const fn number_of_three(bytes: u64) -> u32 {
+    // The fourth byte is shifted out.
+    gram(bytes << 8).wrapping_mul(0x85eb_ca6b) >> (32 - FILTER_BITS)
 }
 
 /// Which bit of the filter stands for six bytes.

@@ -39,8 +39,6 @@ impl Threes {
                 offset.is_none()
             });
         }
-        // Threes that begin alike share a group.
-        threes.sort_unstable();
         let (lists, entries) = listed(chosen);
         Self {
             may_stand: MayStand::new(&threes),
@@ -81,12 +79,20 @@ impl Threes {
 struct MayStand([Halves; 3]);
 
 impl MayStand {
+    /// Threes that begin with a mark or a digit share the first group: ordinary text has few of these. The others are dealt
+    /// out in order, so that those which begin alike share one.
     fn new(threes: &[[u8; 3]]) -> Self {
+        let (mut words, others): (Vec<[u8; 3]>, Vec<[u8; 3]>) =
+            threes.iter().partition(|[first, ..]| first.is_ascii_alphabetic());
+        words.sort_unstable();
+        let words = words.iter().enumerate().map(|(number, three)| {
+            let group = 1 + number * (GROUPS - 1) / words.len();
+            (*three, group)
+        });
         let mut halves: [Halves; 3] = Default::default();
-        for (number, three) in threes.iter().enumerate() {
-            let group = 1 << (number * GROUPS / threes.len());
+        for (three, group) in others.into_iter().map(|three| (three, 0)).chain(words) {
             for (halves, byte) in halves.iter_mut().zip(three) {
-                halves.add(*byte, group);
+                halves.add(byte, 1 << group);
             }
         }
         Self(halves)
