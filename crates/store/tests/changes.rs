@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use tidegate_core::{Class, Entry, Ident, Kinds, Moment, Name};
@@ -105,4 +106,36 @@ async fn a_reader_that_comes_back_late_sees_what_it_missed() {
     assert!((10_000..MISSED).contains(&count("SELECT count(*) FROM change")));
     raise(&busy, "other-1", Class::Secret).await;
     assert_eq!(class_of(&late, "other-1").await, Class::Secret);
+}
+
+/// What a killed process leaves behind: a log with room behind its last change, and no index of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_with_room_is_read_to_its_last_change() {
+    let (dir, file) = state();
+    let log = dir.path().join("tidegate.db-wal");
+    let store = self::store(&file);
+    let length = || std::fs::metadata(&log).unwrap().len();
+    let mut opened = 0;
+    while length() < 4 << 20 {
+        assert!(opened < 5_000, "the log was never given room");
+        open_session(&store, &format!("s-{opened}")).await;
+        opened += 1;
+        // The room is made by a thread that nobody waits for.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    raise(&store, "s-0", Class::Secret).await;
+    let copy = dir.path().join("copy.db");
+    std::fs::copy(&file, &copy).unwrap();
+    std::fs::copy(&log, dir.path().join("copy.db-wal")).unwrap();
+    let left_behind = self::store(&copy);
+    assert_eq!(class_of(&left_behind, "s-0").await, Class::Secret);
+    for number in 1..opened {
+        assert_eq!(
+            class_of(&left_behind, &format!("s-{number}")).await,
+            Class::Public
+        );
+    }
+    raise(&left_behind, "s-1", Class::Secret).await;
+    drop(left_behind);
+    assert_eq!(class_of(&self::store(&copy), "s-1").await, Class::Secret);
 }

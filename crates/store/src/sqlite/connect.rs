@@ -25,8 +25,8 @@ const MIGRATIONS: [&str; 5] = [
 /// The size of a new file's pages.
 const PAGE_BYTES: i64 = 1024;
 
-/// What the connection that writes may keep in memory.
-const WRITER_CACHE_KIB: i64 = 64 << 10;
+/// What the connection that writes may keep in memory. Not much: whenever a tree is balanced, SQLite looks through all of it.
+const WRITER_CACHE_KIB: i64 = 2 << 10;
 
 /// Creates or opens the file with its schema, and gives the connection that writes. A new file is created by a
 /// descriptor that is closed again, so no other store may be opened meanwhile: see [`super::watch`].
@@ -39,7 +39,7 @@ pub(super) fn create(path: &Path, options: &SqliteOptions) -> Result<(PathBuf, C
     set(&conn, "page_size", PAGE_BYTES)?;
     enter_wal(&conn, options)?;
     migrate(&mut conn)?;
-    // The pages that changes go through stay in memory, some hundred thousand sessions' worth.
+    // The upper pages of the trees stay in memory; the others are in the system's.
     set(&conn, "cache_size", -WRITER_CACHE_KIB)?;
     // The writer checkpoints after it has answered; this is the bound if it cannot.
     set(&conn, "wal_autocheckpoint", 16_000)?;
