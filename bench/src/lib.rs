@@ -11,7 +11,7 @@ pub mod stand;
 
 pub use disk::fdatasync_spread;
 pub use http::{HttpLoad, post};
-pub use processor::{mean_time, of_children};
+pub use processor::{mean_time, of_children, of_process};
 pub use spread::Spread;
 
 /// The resident memory of this process, in bytes, as the kernel counts it.

@@ -1,5 +1,6 @@
 //! Time on a processor instead of time on the wall: a busy machine then does not look like a slow one.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Long enough that the clock's grain does not matter.
@@ -33,7 +34,27 @@ pub fn of_children() -> Option<Duration> {
     Some(TICK * (ticks(16)? + ticks(17)?))
 }
 
+/// What a process that runs has used of the processors by now, its children and all threads included; nothing when it
+/// is gone.
+#[must_use]
+pub fn of_process(id: u32) -> Option<Duration> {
+    let mut spent = Duration::ZERO;
+    for thread in std::fs::read_dir(format!("/proc/{id}/task")).ok()? {
+        let thread = thread.ok()?.path();
+        // A thread may end in between; what it used is then missing on both ends.
+        spent += in_schedule(&thread.join("schedstat")).unwrap_or_default();
+        let children = std::fs::read_to_string(thread.join("children")).unwrap_or_default();
+        let children = children.split_whitespace().filter_map(|child| child.parse().ok());
+        spent += children.filter_map(of_process).sum::<Duration>();
+    }
+    Some(spent)
+}
+
 fn of_this_thread() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    in_schedule(Path::new("/proc/thread-self/schedstat"))
+}
+
+fn in_schedule(file: &Path) -> Option<Duration> {
+    let text = std::fs::read_to_string(file).ok()?;
     text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }

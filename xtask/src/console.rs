@@ -9,13 +9,21 @@ use crate::steps::{cargo, root};
 
 /// Debian's browser, where it puts it.
 const BROWSER: &str = "/usr/bin/chromium";
-/// What drives it, and what looks for barriers on a page.
-const PACKAGES: [&str; 2] = ["playwright-core@1.65.0", "axe-core@4.14.0"];
+/// What drives it, what looks for barriers on a page, and a provider that people sign in by.
+const PACKAGES: [&str; 3] = [
+    "playwright-core@1.65.0",
+    "axe-core@4.14.0",
+    "oidc-provider@9.13.3",
+];
 
 /// Installs them where they are missing. Without npm or apt that is an error only where CI=true.
 pub(crate) fn install() -> Result<(), String> {
     let wanted = format!("{} {BROWSER}", PACKAGES.join(" "));
-    let place = Place::below_target("console-test", "the console's tests in a browser", wanted);
+    let place = Place::below_target(
+        "console-test",
+        "the console's tests in a browser and with a provider",
+        wanted,
+    );
     place.fill(|place| {
         if !Path::new(BROWSER).exists() {
             debian_package("chromium")?;

@@ -1,4 +1,6 @@
 //! What a decision and a durable rise cost, in process and over HTTP, beside what the machine could do at best.
+//!
+//! All of it, or the one part that is named: `process`, `http` or `rises`.
 
 #![allow(clippy::print_stdout, reason = "printing figures is what a benchmark is for")]
 
@@ -27,9 +29,18 @@ async fn main() -> Outcome<()> {
     let stand = Arc::new(Stand::new(directory.path()).await?);
     println!("decisions, on {} cores", std::thread::available_parallelism()?);
     let ids = load_sessions(&stand).await?;
-    in_process(&stand, &ids).await?;
-    over_http(&stand, &ids).await?;
-    durable_raises(&stand, &ids, directory.path()).await
+    let only = std::env::args().nth(1);
+    let wanted = |part| only.as_deref().is_none_or(|only| only == part);
+    if wanted("process") {
+        in_process(&stand, &ids).await?;
+    }
+    if wanted("http") {
+        over_http(&stand, &ids).await?;
+    }
+    if wanted("rises") {
+        durable_raises(&stand, &ids, directory.path()).await?;
+    }
+    Ok(())
 }
 
 /// Opens the sessions, many at once so that they share commits, and prints what they cost in memory.

@@ -274,6 +274,7 @@ async fn serve_gateway(port: u16, directory: &Path) -> Outcome<()> {
     let issued = proxy.egress().issue(&stand.caller, &session.id).await?;
     let shown = BASE64_STANDARD.encode(format!("{}:{}", issued.session, *issued.password));
     println!("{address} Basic {shown}");
-    proxy.serve_tcp(listener, std::future::pending()).await;
+    // On a worker of the runtime, as the program has it.
+    tokio::spawn(async move { proxy.serve_tcp(listener, std::future::pending()).await }).await?;
     Ok(())
 }

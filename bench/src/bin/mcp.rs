@@ -4,16 +4,20 @@
 #![allow(clippy::print_stdout, reason = "printing figures is what a benchmark is for")]
 
 use std::path::Path;
+use std::time::Duration;
 
 use bench::corpus::{Kind, corpus};
 use bench::mcp::hops::{self, Hop};
-use bench::mcp::load::{Load, Target};
+use bench::mcp::load::Load;
 use bench::mcp::server;
 use bench::stand::Outcome;
 use bench::{Spread, fdatasync_spread};
 
 /// Each hop is measured so often, in turns, so that what else the machine does falls on all of them.
 const ROUNDS: usize = 3;
+
+/// Calls on each connection before those that are counted.
+const WARM_UP: usize = 10;
 
 fn main() -> Outcome<()> {
     let args: Vec<_> = std::env::args().skip(1).collect();
@@ -27,7 +31,7 @@ fn main() -> Outcome<()> {
         }
         // For whoever looks for what is slow: this gateway and nginx alone, one size, so many calls.
         ["only", bytes, calls] => measure(true, &[(bytes.parse()?, calls.parse()?)]),
-        _ => measure(false, &[(100, 1_000), (100_000, 200)]),
+        _ => measure(false, &[(100, 1_500), (100_000, 300)]),
     }
 }
 
@@ -69,7 +73,9 @@ fn measure(quick: bool, sizes: &[(usize, usize)]) -> Outcome<()> {
             let load = Load {
                 text: text.clone(),
                 connections,
-                calls: (calls / connections).max(10),
+                warm_up: WARM_UP,
+                // Many at once are over sooner, so there are more of them.
+                calls: (calls * connections.min(2) / connections).max(10),
             };
             println!("  echo of {bytes} B, {connections} connection(s)");
             compare(&rows, &load)?;
@@ -79,14 +85,13 @@ fn measure(quick: bool, sizes: &[(usize, usize)]) -> Outcome<()> {
 }
 
 fn compare(rows: &[Row], load: &Load) -> Outcome<()> {
-    let mut spreads: Vec<Option<Spread>> = rows.iter().map(|_| None).collect();
+    let mut figures: Vec<Option<Figures>> = rows.iter().map(|_| None).collect();
     for _ in 0..ROUNDS {
-        for (row, spread) in rows.iter().zip(&mut spreads) {
+        for (row, figures) in rows.iter().zip(&mut figures) {
             let Ok(hop) = &row.hop else { continue };
-            let measured = once(&hop.target, load, row.share);
-            match measured {
+            match once(hop, load, row.share) {
                 Ok(measured) => {
-                    *spread = Some(match spread.take() {
+                    *figures = Some(match figures.take() {
                         Some(before) => before.with(measured),
                         None => measured,
                     });
@@ -97,15 +102,21 @@ fn compare(rows: &[Row], load: &Load) -> Outcome<()> {
     }
     let of = |name: &str| {
         let at = rows.iter().position(|row| row.name == name)?;
-        spreads.get(at)?.as_ref()
+        figures.get(at)?.as_ref().map(|figures| &figures.spread)
     };
     let direct = of("direct");
-    for (row, spread) in rows.iter().zip(&spreads) {
-        let (Some(spread), Some(direct)) = (spread, direct) else {
+    for (row, figures) in rows.iter().zip(&figures) {
+        let (Some(figures), Some(direct)) = (figures, direct) else {
             continue;
         };
+        let Figures {
+            spread, processor, ..
+        } = figures;
         let added = spread.p50().saturating_sub(direct.p50());
-        println!("    {:<10} {spread}  adds {added:>9.1?}", row.name);
+        println!(
+            "    {:<10} {spread}  adds {added:>9.1?}  processor {processor:>9.1?} a call",
+            row.name
+        );
     }
     if let (Some(direct), Some(nginx), Some(tidegate)) = (direct, of("nginx"), of("tidegate")) {
         let added = |spread: &Spread| spread.p50().saturating_sub(direct.p50()).as_secs_f64();
@@ -118,10 +129,40 @@ fn compare(rows: &[Row], load: &Load) -> Outcome<()> {
     Ok(())
 }
 
-fn once(target: &Target, load: &Load, share: usize) -> Outcome<Spread> {
+/// How long calls took, and what the hop (or the server, where there is none) used of the processors for one.
+struct Figures {
+    spread: Spread,
+    processor: Duration,
+    rounds: u32,
+}
+
+impl Figures {
+    /// Both together; each round has as many calls as the others.
+    fn with(self, other: Self) -> Self {
+        let (spread, rounds) = (self.spread, self.rounds + other.rounds);
+        let processor = (self.processor * self.rounds + other.processor * other.rounds) / rounds;
+        Self {
+            spread: spread.with(other.spread),
+            processor,
+            rounds,
+        }
+    }
+}
+
+fn once(hop: &Hop, load: &Load, share: usize) -> Outcome<Figures> {
     let load = Load {
+        warm_up: (load.warm_up / share).max(1),
         calls: (load.calls / share).max(3),
         ..load.clone()
     };
-    Ok(load.run(target)?)
+    let before = hop.processor().unwrap_or_default();
+    let spread = load.run(&hop.target)?;
+    let used = hop.processor().unwrap_or_default().saturating_sub(before);
+    let calls = load.connections * (load.warm_up + load.calls);
+    let processor = used / u32::try_from(calls)?;
+    Ok(Figures {
+        spread,
+        processor,
+        rounds: 1,
+    })
 }

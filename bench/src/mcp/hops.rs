@@ -5,7 +5,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,11 @@ use tidegate_core::Ident;
 use tidegate_gateway::mcp::{Mcp, Options, Pins, Reach, Upstream};
 
 use super::load::Target;
+use crate::of_process;
 use crate::stand::{Outcome, Stand};
+
+/// How long a program may take to end.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 const PACKAGES: [&str; 2] = ["mcp-proxy==0.13.0", "fastmcp==3.4.10"];
 const FASTMCP: &str = "
@@ -31,8 +35,26 @@ pub struct Hop {
     pub target: Target,
 }
 
+impl Hop {
+    /// What it has used of the processors by now, where the system tells.
+    #[must_use]
+    pub fn processor(&self) -> Option<Duration> {
+        of_process(self.process.id())
+    }
+}
+
 impl Drop for Hop {
     fn drop(&mut self) {
+        // Asked first: nginx and mcp-proxy have children, which only they can end.
+        let id = self.process.id().to_string();
+        let asked = Command::new("kill").arg(id).status();
+        let began = Instant::now();
+        while asked.as_ref().is_ok_and(ExitStatus::success) && began.elapsed() < FAREWELL {
+            if !matches!(self.process.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -194,21 +216,24 @@ fn listening(command: &mut Command, address: SocketAddr) -> Result<Hop, String> 
 /// The Python environment that has the peers.
 fn environment() -> Result<PathBuf, String> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/mcp-peers");
-    let ready = directory.join("ready");
-    if !ready.exists() {
+    let (ready, wanted) = (directory.join("ready"), PACKAGES.join(" "));
+    if !std::fs::read_to_string(&ready).is_ok_and(|installed| installed == wanted) {
         run(Command::new("python3").args(["-m", "venv"]).arg(&directory))?;
         let pip = directory.join("bin/pip");
         run(Command::new(pip).args(["install", "--quiet"]).args(PACKAGES))?;
-        std::fs::write(ready, "").map_err(|error| error.to_string())?;
+        std::fs::write(ready, wanted).map_err(|error| error.to_string())?;
     }
     Ok(directory)
 }
 
 fn run(command: &mut Command) -> Result<(), String> {
-    let output = command.output().map_err(|error| error.to_string())?;
+    let output = command
+        .output()
+        .map_err(|error| format!("it cannot be installed: {error}"))?;
     if output.status.success() {
         return Ok(());
     }
     let complaint = String::from_utf8_lossy(&output.stderr);
-    Err(complaint.trim().lines().last().unwrap_or("it failed").to_owned())
+    let complaint = complaint.trim().lines().last().unwrap_or("it failed");
+    Err(format!("it cannot be installed: {complaint}"))
 }

@@ -28,7 +28,9 @@ pub struct Load {
     pub text: String,
     /// How many connections at once.
     pub connections: usize,
-    /// How many calls on each, after a few that are not counted.
+    /// How many calls on each that are not counted, before those that are.
+    pub warm_up: usize,
+    /// How many calls on each that are counted.
     pub calls: usize,
 }
 
@@ -57,7 +59,7 @@ impl Load {
     fn connection(&self, target: &Target, start: &std::sync::Barrier) -> io::Result<Vec<Duration>> {
         let ready = Conversation::begin(target).and_then(|mut conversation| {
             let call = conversation.call(&self.text);
-            for _ in 0..10 {
+            for _ in 0..self.warm_up {
                 conversation.exchange(&call)?;
             }
             Ok((conversation, call))

@@ -175,9 +175,23 @@ async fn check_refused(database: &Database) {
     assert_eq!(left.content["rows"], json!([[2]]));
 }
 
-/// Ten million rows, of which only the first are given, with a word about it.
+/// The most memory that this process has had, in KiB.
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
+    peak.trim_end_matches("kB").trim().parse().unwrap()
+}
+
+/// Ten million rows, of which only the first are given, with a word about it. Held whole, they would take hundreds of
+/// mebibytes.
 async fn check_cut(database: &Database, query: &str) {
+    let before = peak_kib();
     let brought = ask(database, query, json!([])).await.unwrap();
+    let grown = peak_kib() - before;
+    assert!(grown < 64 * 1024, "{query}: {grown} KiB more");
     let content = &brought.content;
     assert_eq!(content["row_count"], 5);
     assert_eq!(content["truncated"], true);

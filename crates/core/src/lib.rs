@@ -16,6 +16,7 @@ mod integrity;
 mod label;
 mod manifest;
 mod opinion;
+mod person;
 mod plan;
 mod refusal;
 mod role;
@@ -34,6 +35,7 @@ pub use integrity::{Doubt, DoubtCause, FieldPath, Integrity, Step, Trust, Unknow
 pub use label::Label;
 pub use manifest::{Manifest, ManifestTool, Sensitivity, closed_by_context, manifest};
 pub use opinion::Opinion;
+pub use person::{is_vouched, same_person, vouched};
 pub use plan::{BadPlan, Confinement, PlanReport, PlannedCall, Proposal, Violation, validate_plan};
 pub use refusal::{Refusal, Rule};
 pub use role::{Role, UnknownRole};

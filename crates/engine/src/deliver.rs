@@ -31,6 +31,8 @@ pub struct Delivered {
     pub content: Option<Payload>,
     /// Whether anything was taken out of it.
     pub redacted: bool,
+    /// Whether the content is what was brought, in everything.
+    pub untouched: bool,
     /// The gate where a person decides whether a run that was halted by it goes on.
     pub gate: Option<Gate>,
 }
@@ -123,6 +125,7 @@ impl Engine {
             kinds,
             findings,
             redacted,
+            untouched,
             evidence,
         } = self.draw(id, tool, bringing, &found, &text).await?;
         let assembled = ContextAssembly {
@@ -161,6 +164,7 @@ impl Engine {
             findings,
             content,
             redacted,
+            untouched,
             gate: None,
         })
     }
@@ -222,6 +226,7 @@ impl Engine {
             findings,
             content: None,
             redacted: true,
+            untouched: false,
             gate,
         })
     }

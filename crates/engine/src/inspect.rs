@@ -13,7 +13,7 @@ use crate::payload::text_of;
 use crate::provenance::spelled;
 
 /// From this size on, looking is done where blocking is allowed, so that one large answer does not hold up others.
-const LARGE_BYTES: usize = 64 * 1024;
+const LARGE_BYTES: usize = 128 * 1024;
 
 /// The detector and the exits from it.
 pub(crate) struct Inspector {
@@ -145,23 +145,26 @@ impl Inspector {
     }
 
     fn look_at(&self, tool: &Name, text: &[u8], is_json: bool, with_injection: bool) -> Found {
-        let (scan, injection) = if with_injection {
-            let tool_names: Vec<_> = self.tools.iter().map(String::as_str).collect();
-            let context = InjectionContext {
-                tool_names: &tool_names,
-                known: None,
-                surface: Surface::TaskData,
-            };
-            let inspection = self.detector.inspect(text, &context);
-            (inspection.scan, Some(inspection.injection))
-        } else {
-            (self.detector.scan(text), None)
-        };
-        // Escapes hide values from a scan of the bytes as they are; they are rare, so the second look is too.
-        let scan = if is_json && text.contains(&b'\\') {
-            self.detector.scan_json(text)
-        } else {
-            scan
+        // Escapes hide values from a scan of the bytes as they are, so a text that has some is scanned through them, and
+        // not before as well.
+        let escaped = is_json && text.contains(&b'\\');
+        let (scan, injection) = match (with_injection, escaped) {
+            (true, _) => {
+                let tool_names: Vec<_> = self.tools.iter().map(String::as_str).collect();
+                let context = InjectionContext {
+                    tool_names: &tool_names,
+                    known: None,
+                    surface: Surface::TaskData,
+                };
+                let inspection = self.detector.inspect(text, &context);
+                let scan = match escaped {
+                    true => self.detector.scan_json(text),
+                    false => inspection.scan,
+                };
+                (scan, Some(inspection.injection))
+            }
+            (false, true) => (self.detector.scan_json(text), None),
+            (false, false) => (self.detector.scan(text), None),
         };
         let exited = self.exits.apply(text, tool.as_str(), scan.findings);
         Found {

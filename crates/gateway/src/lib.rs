@@ -20,7 +20,7 @@ pub mod webhook;
 
 pub use auth::{NewToken, NoRandomness, digest, new_token};
 pub use connect::{Connectors, ConnectorsError};
-pub use console::{ConsoleOptions, Proposal};
+pub use console::{ConsoleOptions, Oidc, OidcError, OidcSettings, Proposal};
 pub use limits::Limits;
 pub use router::{App, openapi, router};
 pub use server::{ServeError, Server};

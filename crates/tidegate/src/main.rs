@@ -7,6 +7,7 @@ mod config;
 #[cfg(target_os = "linux")]
 mod confine;
 mod connect;
+mod console;
 mod context;
 mod egress;
 mod failure;

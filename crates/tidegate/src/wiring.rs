@@ -25,6 +25,7 @@ use crate::config::{self, Config};
 #[cfg(target_os = "linux")]
 use crate::confine::SandboxShell;
 use crate::connect;
+use crate::console;
 use crate::context;
 use crate::egress;
 use crate::failure::Failure;
@@ -74,8 +75,8 @@ impl Gateway {
             metrics,
             config.limits.clone(),
         );
-        app = match config.console.clone() {
-            Some(options) => app.with_console(options),
+        app = match &config.console {
+            Some(configured) => app.with_console(console::options(configured)?),
             None => app.without_console(),
         };
         if !config.servers.is_empty() || !connectors.is_empty() || config.sandbox.enabled {

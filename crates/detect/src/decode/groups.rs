@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use fearless_simd::Simd;
+
 use super::{Encoding, readable};
-use crate::lanes::{Lanes, WIDTH};
+use crate::lanes::{self, Chunk, Lanes, Question, WIDTH};
 
 /// The fewest groups in a row that are tried.
 const MIN_GROUPS: usize = 8;
@@ -17,36 +19,50 @@ const BIT_DIGITS: usize = 8;
 /// The most bytes from one pair of hexadecimal digits to the next: the pair, a gap, and `0x`.
 const PAIR_STEP: u32 = 8;
 
+/// How many chunks are looked at in one go.
+const CHUNKS: usize = 64;
+
 /// The parts of a text that may hold enough groups to be worth a search, as ranges that do not touch. Arithmetic on whole
 /// chunks, so that ordinary text costs next to nothing; each chunk that [`MIN_GROUPS`] groups in a row touch shows them,
 /// save for the first and the last.
 fn promising(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
-    for at in (0..bytes.len()).step_by(WIDTH) {
-        if !shows_groups(Lanes::at(bytes, at, b'a')) {
-            continue;
-        }
-        let start = at.saturating_sub(WIDTH);
-        let end = bytes.len().min(at + 2 * WIDTH);
-        match parts.last_mut() {
-            Some(last) if last.end >= start => last.end = end,
-            _ => parts.push(start..end),
+    let mut shown = [false; CHUNKS];
+    for first in (0..bytes.len()).step_by(CHUNKS * WIDTH) {
+        let count = (bytes.len() - first).div_ceil(WIDTH).min(CHUNKS);
+        let shown = shown.get_mut(..count).unwrap_or_default();
+        lanes::ask(bytes, first, b'a', &ShowsGroups, shown);
+        let chunks = (first..).step_by(WIDTH).zip(shown.iter());
+        for (at, _) in chunks.filter(|(_, shows)| **shows) {
+            let start = at.saturating_sub(WIDTH);
+            let end = bytes.len().min(at + 2 * WIDTH);
+            match parts.last_mut() {
+                Some(last) if last.end >= start => last.end = end,
+                _ => parts.push(start..end),
+            }
         }
     }
     parts
 }
 
-#[inline(always)]
-fn shows_groups(chunk: Lanes) -> bool {
-    let digits = chunk.digits();
-    let signs = (chunk.are(b'.') | chunk.are(b'-')).bits();
-    let hex = (digits | chunk.folded().between(b'a', b'f')).bits();
-    let joins = (digits | chunk.letters()).bits();
-    // Two digits, no letter or digit around them; the `x` of `0x` may stand before.
-    let alone = !(joins & !chunk.are(b'x').bits() | joins >> 3);
-    let pairs = hex >> 1 & hex >> 2 & alone & (u64::MAX >> 3);
-    let bits = digits.bits() != 0 && chunk.between(b'0', b'1').bits().count_ones() >= 24;
-    bits || has_three(pairs) && has_row(pairs) || signs != 0 && shows_morse(chunk, signs)
+struct ShowsGroups;
+
+impl Question for ShowsGroups {
+    type Answer = bool;
+
+    #[inline(always)]
+    fn of<S: Simd>(&self, chunk: Chunk<'_, S>) -> bool {
+        let chunk = chunk.lanes();
+        let digits = chunk.digits();
+        let signs = (chunk.are(b'.') | chunk.are(b'-')).bits();
+        let hex = (digits | chunk.folded().between(b'a', b'f')).bits();
+        let joins = (digits | chunk.letters()).bits();
+        // Two digits, no letter or digit around them; the `x` of `0x` may stand before.
+        let alone = !(joins & !chunk.are(b'x').bits() | joins >> 3);
+        let pairs = hex >> 1 & hex >> 2 & alone & (u64::MAX >> 3);
+        let bits = digits.bits() != 0 && chunk.between(b'0', b'1').bits().count_ones() >= 24;
+        bits || has_three(pairs) && has_row(pairs) || signs != 0 && shows_morse(chunk, signs)
+    }
 }
 
 /// Whether three bits or more are set.
@@ -62,7 +78,8 @@ fn has_row(pairs: u64) -> bool {
     pairs & followed(two) != 0
 }
 
-fn shows_morse(chunk: Lanes, signs: u64) -> bool {
+#[inline(always)]
+fn shows_morse<S: Simd>(chunk: Lanes<S>, signs: u64) -> bool {
     let gaps = (chunk.are(b' ') | chunk.are(b'/') | chunk.are(b'\n')).bits();
     let (signs, gaps) = (signs.count_ones(), gaps.count_ones());
     signs >= 6 && gaps >= 3 && signs + gaps >= 12

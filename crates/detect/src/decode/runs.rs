@@ -7,7 +7,10 @@ use base64::alphabet;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 
+use fearless_simd::Simd;
+
 use super::{Encoding, readable};
+use crate::lanes::{self, Chunk, Question, WIDTH};
 
 /// The shortest run that is tried: it holds 15 bytes of base64, fewer than any instruction needs.
 const MIN_RUN: usize = 20;
@@ -30,8 +33,9 @@ const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, CONFIG
 /// Decoded runs in order of their place.
 pub(super) fn stretches(bytes: &[u8]) -> impl Iterator<Item = (Range<usize>, Encoding, String)> {
     let mut at = 0;
+    let mut runs = Runs::of(bytes);
     std::iter::from_fn(move || {
-        while let Some(run) = next_run(bytes, at) {
+        while let Some(run) = runs.next(at) {
             at = run.end;
             let wrapped = over_wrapped_lines(bytes, run.clone());
             let alone = (wrapped != run).then_some(run);
@@ -46,26 +50,86 @@ pub(super) fn stretches(bytes: &[u8]) -> impl Iterator<Item = (Range<usize>, Enc
     })
 }
 
-/// The next run of at least [`MIN_RUN`] bytes of the alphabet. Looks at the byte where a run starting here would have
-/// its last required byte, and steps back from there, so most bytes of ordinary text are never looked at.
-#[expect(
-    clippy::indexing_slicing,
-    reason = "every index is below bytes.len() by the loop's condition"
-)]
-fn next_run(bytes: &[u8], from: usize) -> Option<Range<usize>> {
-    let mut start = from;
-    while start + MIN_RUN <= bytes.len() {
-        let window = &bytes[start..start + MIN_RUN];
-        match window.iter().rposition(|&byte| !is_alphabet(byte)) {
-            Some(gap) => start += gap + 1,
-            None => {
-                let rest = &bytes[start..bytes.len().min(start + MAX_RUN)];
+/// How many chunks are looked at in one go.
+const CHUNKS: usize = 64;
+
+/// Finds runs by arithmetic on whole chunks.
+struct Runs<'a> {
+    bytes: &'a [u8],
+    /// The chunks that were looked at last, and where the first of them starts.
+    chunks: [u64; CHUNKS + 1],
+    first: usize,
+    count: usize,
+}
+
+impl<'a> Runs<'a> {
+    const fn of(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            chunks: [0; CHUNKS + 1],
+            first: 0,
+            count: 0,
+        }
+    }
+
+    /// The next run of at least [`MIN_RUN`] bytes of the alphabet that starts here or later.
+    fn next(&mut self, from: usize) -> Option<Range<usize>> {
+        let mut at = from - from % WIDTH;
+        while at < self.bytes.len() {
+            // What stands before the place does not count.
+            let here = self.chunk(at) & (u64::MAX << from.saturating_sub(at));
+            let starts = starts_of_runs(here, self.chunk(at + WIDTH));
+            if starts != 0 {
+                let start = at + starts.trailing_zeros() as usize;
+                let rest = self.bytes.get(start..self.bytes.len().min(start + MAX_RUN))?;
                 let length = rest.iter().position(|&b| !is_alphabet(b)).unwrap_or(rest.len());
                 return Some(start..start + length);
             }
+            at += WIDTH;
         }
+        None
     }
-    None
+
+    /// Which bytes of the chunk at a place are of the alphabet. Places come in order, never two chunks before the last.
+    #[inline]
+    fn chunk(&mut self, at: usize) -> u64 {
+        let mut number = at.wrapping_sub(self.first) / WIDTH;
+        if number >= self.count {
+            // The chunk before may be asked for again.
+            self.first = at.saturating_sub(WIDTH);
+            let left = self.bytes.len().saturating_sub(self.first).div_ceil(WIDTH);
+            self.count = self.chunks.len().min(left + 1);
+            let chunks = self.chunks.get_mut(..self.count).unwrap_or_default();
+            lanes::ask(self.bytes, self.first, b' ', &Alphabet, chunks);
+            number = (at - self.first) / WIDTH;
+        }
+        self.chunks.get(number).copied().unwrap_or(0)
+    }
+}
+
+struct Alphabet;
+
+impl Question for Alphabet {
+    type Answer = u64;
+
+    #[inline(always)]
+    fn of<S: Simd>(&self, chunk: Chunk<'_, S>) -> u64 {
+        let bytes = chunk.lanes();
+        let marks = bytes.are(b'+') | bytes.are(b'/') | bytes.are(b'-') | bytes.are(b'_');
+        (bytes.letters() | bytes.digits() | marks).bits()
+    }
+}
+
+/// Where in a chunk [`MIN_RUN`] bytes of the alphabet begin, given which bytes of it and of the next one are.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the bits of the chunk itself")]
+const fn starts_of_runs(chunk: u64, next: u64) -> u64 {
+    let both = chunk as u128 | (next as u128) << WIDTH;
+    let two = both & both >> 1;
+    let four = two & two >> 2;
+    let eight = four & four >> 4;
+    let sixteen = eight & eight >> 8;
+    (sixteen & sixteen >> (MIN_RUN - 16)) as u64
 }
 
 /// Base64 in mail is cut into lines of equal length; the lines are one run.
@@ -132,4 +196,32 @@ fn decode_hex(run: &[u8]) -> Option<String> {
 
 const fn is_alphabet(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn whole_chunks_find_the_runs_that_single_bytes_show(
+            parts in proptest::collection::vec("[a-zA-Z0-9+/_-]{1,50}[ .,\n]{0,3}|[ -~]{0,30}|[a-f]{100,200}", 0..200),
+        ) {
+            let text = parts.concat();
+            let bytes = text.as_bytes();
+            let plainly = |from: usize| {
+                let starts = from..(bytes.len() + 1).saturating_sub(MIN_RUN);
+                let mut long = starts.filter(|start| bytes[*start..start + MIN_RUN].iter().all(|b| is_alphabet(*b)));
+                long.next().map(|start| start..start + bytes[start..].iter().take_while(|b| is_alphabet(**b)).count())
+            };
+            let (mut runs, mut at) = (Runs::of(bytes), 0);
+            loop {
+                let run = runs.next(at);
+                prop_assert_eq!(&run, &plainly(at));
+                let Some(run) = run else { break };
+                at = run.end;
+            }
+        }
+    }
 }

@@ -126,15 +126,18 @@ fn is_bare_host(word: &str) -> bool {
         return false;
     };
     !name.is_empty()
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'))
-        && [
-            "com", "net", "org", "io", "xyz", "info", "biz", "ru", "cn", "co", "ai", "app", "dev", "site",
-            "online",
-        ]
-        .iter()
-        .any(|known| ending.eq_ignore_ascii_case(known))
+        && name.bytes().all(is_part_of_host)
+        && ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known))
+}
+
+/// Endings of hosts that are written without a scheme.
+pub(super) const ENDINGS: [&str; 15] = [
+    "com", "net", "org", "io", "xyz", "info", "biz", "ru", "cn", "co", "ai", "app", "dev", "site", "online",
+];
+
+/// Whether the name of a host is written with a byte.
+pub(super) const fn is_part_of_host(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-')
 }
 
 /// An IBAN, or at least eight digits with dashes and a short prefix.

@@ -80,6 +80,40 @@ struct Trigger {
     bytes: Vec<u8>,
     /// The entries that have the literal as their telling word; none means that the literal is enough.
     entries: Vec<Entry>,
+    /// What may come next before and after the literal in any of the entries.
+    nearest: (Nearest, Nearest),
+}
+
+impl Trigger {
+    fn new(bytes: Vec<u8>, entries: Vec<Entry>) -> Self {
+        let nearest = (
+            Nearest::of(entries.iter().map(|entry| entry.nearest.0)),
+            Nearest::of(entries.iter().map(|entry| entry.nearest.1)),
+        );
+        Self {
+            bytes,
+            entries,
+            nearest,
+        }
+    }
+}
+
+/// Letters and digits that may come next, one bit for each; all bits when anything may.
+struct Nearest(u64);
+
+impl Nearest {
+    fn of(wanted: impl Iterator<Item = Option<u8>>) -> Self {
+        Self(wanted.fold(0, |all, byte| all | byte.map_or(u64::MAX, Self::bit)))
+    }
+
+    fn allows(&self, there: Option<u8>) -> bool {
+        self.0 == u64::MAX || there.is_some_and(|byte| self.0 & Self::bit(byte) != 0)
+    }
+
+    /// A digit shares its bit with a letter, which lets more through and keeps nothing back.
+    const fn bit(byte: u8) -> u64 {
+        1 << (byte & 0x3f)
+    }
 }
 
 /// An entry of the lexicon around its telling word.
@@ -111,7 +145,7 @@ impl Gate {
         let disguised = disguises().map(|bytes| (bytes, Vec::new()));
         let triggers = by_word.into_iter().chain(disguised);
         let triggers = triggers
-            .map(|(bytes, entries)| Trigger { bytes, entries })
+            .map(|(bytes, entries)| Trigger::new(bytes, entries))
             .collect();
         Self { triggers, anchors }
     }
@@ -237,12 +271,14 @@ fn telling_place(text: &[u8], hit: &Hit) -> Option<(Range<usize>, Mark)> {
     if trigger.entries.is_empty() {
         return Some((hit.at.clone(), Mark::Weigh));
     }
-    if !is_word(text, &hit.at) {
+    let after = nearest(text.get(hit.at.end..)?.iter().copied());
+    if !trigger.nearest.1.allows(after) {
         return None;
     }
-    let (before, after) = (text.get(..hit.at.start)?, text.get(hit.at.end..)?);
-    let before = nearest(before.iter().rev().copied());
-    let after = nearest(after.iter().copied());
+    let before = nearest(text.get(..hit.at.start)?.iter().rev().copied());
+    if !trigger.nearest.0.allows(before) || !is_word(text, &hit.at) {
+        return None;
+    }
     let agrees = |wanted: Option<u8>, there: Option<u8>| wanted.is_none() || wanted == there;
     let entries = trigger
         .entries

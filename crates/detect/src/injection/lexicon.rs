@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::class::{Class, ClassSet};
 use super::token::Token;
+use super::words::may_begin_entry;
 use crate::normalize::normalize;
 
 /// In a word this long, entries are found without word borders: someone glued a sentence together.
@@ -142,10 +143,12 @@ impl Lexicon {
                 let mark = rest.first().and_then(|&mark| self.by_mark.get(usize::from(mark)));
                 self.push_alone(text, at, mark.map_or(&[], Vec::as_slice), tokens);
             } else {
-                let both = two_words(rest);
-                self.push_known(text, at, length, &mut key, tokens);
-                if both > length {
-                    self.push_known(text, at, both, &mut key, tokens);
+                if may_begin_entry(rest, length) {
+                    let both = two_words(rest);
+                    self.push_known(text, at, length, &mut key, tokens);
+                    if both > length {
+                        self.push_known(text, at, both, &mut key, tokens);
+                    }
                 }
             }
             if length >= GLUED_ENTRY {

@@ -11,6 +11,7 @@ mod class;
 mod context;
 mod entity;
 mod gate;
+mod hints;
 mod lexicon;
 mod marks;
 mod near;

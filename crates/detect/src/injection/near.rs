@@ -11,6 +11,8 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::class::{Class, ClassSet};
+use super::entity::MAX_SHAPE;
+use super::hints;
 use super::pattern::{PATTERNS, Pattern, Step};
 use super::score::Ledger;
 use super::words::{WORD, Word, read_words};
@@ -142,7 +144,7 @@ pub(super) fn is_foreign(bytes: &[u8]) -> bool {
 pub(super) fn most_points(text: &[u8], block: Range<usize>, words: &mut Vec<Word>) -> Option<f32> {
     read_words(text, block.clone(), words);
     let bytes = text.get(block).unwrap_or_default();
-    let shapes = shapes_in(bytes);
+    let shapes = hints::shapes_in(bytes);
     let present = words.iter().fold(shapes, |all, word| all | word.classes);
     let mut ledger = Ledger::default();
     let mut anchored = false;
@@ -167,28 +169,6 @@ pub(super) fn most_points(text: &[u8], block: Range<usize>, words: &mut Vec<Word
     anchored.then(|| ledger.total())
 }
 
-/// The classes of shapes that may stand in a block.
-fn shapes_in(block: &[u8]) -> ClassSet {
-    let mut shapes = ClassSet::from(Class::Ident) | Class::Link.into() | Class::Toolname.into();
-    if block.contains(&b'@') {
-        shapes |= Class::Address.into();
-    }
-    if block.iter().any(u8::is_ascii_digit) {
-        shapes |= ClassSet::from(Class::Account) | Class::Money.into();
-    }
-    let called = |open: usize| {
-        let before = open.checked_sub(1).and_then(|before| block.get(before));
-        before.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-    };
-    if memchr::memchr_iter(b'(', block).any(called) {
-        shapes |= Class::Toolinvoke.into();
-    }
-    if memchr::memmem::find(block, b"![").is_some() {
-        shapes |= Class::Filled.into();
-    }
-    shapes
-}
-
 impl Wanted {
     fn may_be(&self, word: &Word) -> bool {
         word.classes.meets(self.classes)
@@ -196,22 +176,31 @@ impl Wanted {
             && (word.opens_value || !self.opens_value)
     }
 
-    /// Whether what is wanted may be no word but an address, a number, a name.
+    /// Whether what is wanted may be no word but an address, a number, a name that stands in a place or goes on from there.
     fn may_be_shape(&self, text: &[u8], place: Range<usize>) -> bool {
-        let numbers = ClassSet::from(Class::Account) | Class::Money.into();
-        let names = ClassSet::from(Class::Ident)
-            | Class::Link.into()
-            | Class::Toolname.into()
-            | Class::Toolinvoke.into()
-            | Class::Filled.into()
-            | Class::Sessiontool.into();
-        let bytes = text
-            .get(place.start..place.end.min(text.len()))
-            .unwrap_or_default();
-        self.classes.meets(names)
-            || self.classes.meets(Class::Address.into()) && bytes.contains(&b'@')
-            || self.classes.meets(numbers) && bytes.iter().any(u8::is_ascii_digit)
+        if self.classes.meets(Class::Sessiontool.into()) {
+            return true;
+        }
+        if !self.classes.meets(hints::all()) {
+            return false;
+        }
+        self.classes.meets(hints::shapes_in(whole_pieces(text, place)))
     }
+}
+
+/// The bytes of a place, and the rest of what it begins and ends with.
+fn whole_pieces(text: &[u8], place: Range<usize>) -> &[u8] {
+    let goes_on = |byte: &&u8| !byte.is_ascii_whitespace();
+    let place = place.start.min(text.len())..place.end.min(text.len());
+    let before = text
+        .get(place.start.saturating_sub(MAX_SHAPE)..place.start)
+        .unwrap_or_default();
+    let after = text
+        .get(place.end..text.len().min(place.end + MAX_SHAPE))
+        .unwrap_or_default();
+    let start = place.start - before.iter().rev().take_while(goes_on).count();
+    let end = place.end + after.iter().take_while(goes_on).count();
+    text.get(start..end).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@
 
 use std::ops::Range;
 
-use crate::lanes::{Lanes, WIDTH, set_bits};
+use fearless_simd::Simd;
+
+use crate::lanes::{self, Chunk, Question, WIDTH, set_bits};
 
 /// How far beyond a chunk its tests look.
 const AHEAD: usize = 12;
@@ -16,41 +18,75 @@ const BLANK_CODES: usize = 32;
 /// What stands past the ends of the text: a mark that means nothing.
 const PAST: u8 = b'.';
 
+/// How many chunks are looked at in one go.
+const CHUNKS: usize = 64;
+
 /// Calls `found` with each chunk that needs its plain reading.
 pub(super) fn for_each(text: &[u8], mut found: impl FnMut(Range<usize>)) {
+    let mut looks = [Looks::default(); CHUNKS + 1];
     let mut before = 0;
-    let mut next = Lanes::at(text, 0, PAST);
-    let mut next_letters = next.letters().bits();
-    for at in (0..text.len()).step_by(WIDTH) {
-        let (chunk, letters) = (next, next_letters);
-        next = Lanes::at(text, at + WIDTH, PAST);
-        next_letters = next.letters().bits();
-        if hides(text, at, chunk) || pulled_apart(before, letters, next_letters) {
-            found(at..text.len().min(at + WIDTH));
+    for first in (0..text.len()).step_by(CHUNKS * WIDTH) {
+        let count = (text.len() - first).div_ceil(WIDTH).min(CHUNKS);
+        // The chunk after the last tells what follows.
+        let looks = looks.get_mut(..=count).unwrap_or_default();
+        lanes::ask(text, first, PAST, &Looking, looks);
+        for (at, pair) in (first..).step_by(WIDTH).zip(looks.windows(2)) {
+            let [here, next] = pair else { continue };
+            if here.hides(text, at) || pulled_apart(before, here.letters, next.letters) {
+                found(at..text.len().min(at + WIDTH));
+            }
+            before = here.letters >> (WIDTH - 1);
         }
-        before = letters >> (WIDTH - 1);
     }
 }
 
-/// Whether a chunk holds something other than what it shows: disguised letters, controls, escapes, nothing but blanks.
-#[inline(always)]
-fn hides(text: &[u8], at: usize, chunk: Lanes) -> bool {
-    let marks = chunk.are(b'%') | chunk.are(b'&') | chunk.are(b'\\') | chunk.are(b'=');
-    let beyond_ascii = chunk.beyond_ascii();
-    // Below the blank only controls and other blanks stand.
-    let low = (chunk.between(0, b' ') | chunk.are(0x7f)).bits();
-    let seldom = low & !chunk.are(b' ').bits();
-    beyond_ascii != 0
-        && set_bits(beyond_ascii).any(|from| disguised(text.get(at + from..).unwrap_or_default()))
-        || seldom != 0 && is_control(chunk, seldom)
-        || set_bits(marks.bits()).any(|from| escaped(text, at + from))
-        // So many blanks may separate two words without hiding that they belong together.
-        || low == u64::MAX
+/// What the bytes of a chunk look like, one bit for each.
+#[derive(Clone, Copy, Default)]
+struct Looks {
+    letters: u64,
+    beyond_ascii: u64,
+    /// Marks with which escapes begin.
+    marks: u64,
+    /// What nobody sees, but for blanks.
+    controls: u64,
+    /// Blanks and controls.
+    low: u64,
 }
 
-fn is_control(chunk: Lanes, seldom: u64) -> bool {
-    let blanks = chunk.are(b'\n') | chunk.are(b'\t') | chunk.are(b'\r');
-    seldom & !blanks.bits() != 0
+struct Looking;
+
+impl Question for Looking {
+    type Answer = Looks;
+
+    #[inline(always)]
+    fn of<S: Simd>(&self, chunk: Chunk<'_, S>) -> Looks {
+        let bytes = chunk.lanes();
+        let marks = bytes.are(b'%') | bytes.are(b'&') | bytes.are(b'\\') | bytes.are(b'=');
+        // Below the blank only controls and other blanks stand.
+        let low = (bytes.between(0, b' ') | bytes.are(0x7f)).bits();
+        let blanks = bytes.are(b' ') | bytes.are(b'\n') | bytes.are(b'\t') | bytes.are(b'\r');
+        Looks {
+            letters: bytes.letters().bits(),
+            beyond_ascii: bytes.beyond_ascii().bits(),
+            marks: marks.bits(),
+            controls: low & !blanks.bits(),
+            low,
+        }
+    }
+}
+
+impl Looks {
+    /// Whether the chunk at a place holds something other than what it shows: disguised letters, controls, escapes, nothing
+    /// but blanks.
+    #[inline(always)]
+    fn hides(&self, text: &[u8], at: usize) -> bool {
+        let disguised = |from: usize| disguised(text.get(at + from..).unwrap_or_default());
+        self.controls != 0
+            // So many blanks may separate two words without hiding that they belong together.
+            || self.low == u64::MAX
+            || set_bits(self.beyond_ascii).any(disguised)
+            || set_bits(self.marks).any(|from| escaped(text, at + from))
+    }
 }
 
 /// Whether a character starts here that is invisible, or that is read as an ASCII letter.
@@ -151,7 +187,11 @@ mod tests {
         fn whole_chunks_equal_one_byte_at_a_time(text in "([a-c][ .]|[ab][ab] ){0,60}", odd in 0..3usize) {
             let text = text.get(odd..).unwrap_or_default().as_bytes();
             for at in (0..text.len()).step_by(WIDTH) {
-                let letters = |at: usize| Lanes::at(text, at, PAST).letters().bits();
+                let letters = |at: usize| {
+                    let mut looks = [Looks::default()];
+                    lanes::ask(text, at, PAST, &Looking, &mut looks);
+                    looks[0].letters
+                };
                 let before = at.checked_sub(1).is_some_and(|before| text[before].is_ascii_alphabetic());
                 let fast = pulled_apart(before.into(), letters(at), letters(at + WIDTH));
                 prop_assert_eq!(fast, pulled_apart_plainly(text, at));

@@ -1,5 +1,7 @@
 //! The key words of an override, misspelt by one letter. A model reads `iunstructions` without noticing.
 
+use std::sync::LazyLock;
+
 use super::class::Class;
 use super::token::Token;
 
@@ -30,15 +32,58 @@ pub(super) fn find(text: &str, tokens: &mut Vec<Token>) {
     }
 }
 
+/// How long a misspelt key word may be.
+pub(super) const LENGTHS: std::ops::RangeInclusive<usize> = 5..=13;
+
 /// What a word means that is one edit away from a key word.
 pub(super) fn meant(word: &[u8]) -> Option<Class> {
-    let likely = (5..=13).contains(&word.len())
-        && matches!(word, [b'i' | b'I' | b'd' | b'D' | b'p' | b'P' | b'g' | b'G', ..]);
-    if !likely {
+    let likely = |beginning: &[u8; 3]| LENGTHS.contains(&word.len()) && may_be_meant(*beginning);
+    if !word.first_chunk().is_some_and(likely) {
         return None;
     }
     let close = WORDS.iter().find(|(key, _)| one_edit_apart(word, key.as_bytes()));
     close.map(|(_, class)| *class)
+}
+
+/// Whether words with these first three letters may be one edit away from a key word.
+#[inline(always)]
+#[expect(clippy::indexing_slicing, reason = "fifteen bits have their place")]
+pub(super) fn may_be_meant([first, second, third]: [u8; 3]) -> bool {
+    let place = three_letters(first, second, third);
+    BEGINNINGS[place >> 6] >> (place & 63) & 1 != 0
+}
+
+/// One bit for each three letters with which a misspelt key word may begin.
+static BEGINNINGS: LazyLock<Box<[u64; 1 << 9]>> = LazyLock::new(|| {
+    let mut beginnings = Box::new([0; 1 << 9]);
+    let mut add = |first, second, third| {
+        let place = three_letters(first, second, third);
+        if let Some(word) = beginnings.get_mut(place >> 6) {
+            *word |= 1 << (place & 63);
+        }
+    };
+    for (key, _) in WORDS {
+        let &[a, b, c, d, ..] = key.as_bytes() else {
+            continue;
+        };
+        // A letter left out, or neighbours swapped.
+        for (second, third) in [(c, d), (c, b)] {
+            add(a, second, third);
+        }
+        // Any letter in place of one, or between two.
+        for any in 0..32 {
+            add(a, any, b);
+            add(a, any, c);
+            add(a, b, any);
+        }
+    }
+    beginnings
+});
+
+/// Five bits of each.
+#[inline(always)]
+const fn three_letters(first: u8, second: u8, third: u8) -> usize {
+    ((first & 31) as usize) << 10 | ((second & 31) as usize) << 5 | (third & 31) as usize
 }
 
 /// Whether one insertion, deletion, replacement or swap of neighbours turns one word into the other. The first letter
@@ -76,7 +121,28 @@ fn one_edit_apart(word: &[u8], key: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::one_edit_apart;
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn three_letters_tell_what_may_be_meant(
+            (key, _) in proptest::sample::select(WORDS.to_vec()),
+            (at, letter, edit) in (0..13usize, "[a-zA-Z0-9]", 0..4),
+        ) {
+            let mut word = key.as_bytes().to_vec();
+            let at = at % word.len();
+            match edit {
+                0 => word[at] = letter.as_bytes()[0],
+                1 => word.insert(at, letter.as_bytes()[0]),
+                2 => drop(word.remove(at)),
+                _ => word.swap(at, (at + 1) % key.len()),
+            }
+            if meant(&word).is_some() {
+                prop_assert!(may_be_meant([word[0], word[1], word[2]]), "{key}");
+            }
+        }
+    }
 
     #[test]
     fn one_edit_is_a_typo_and_two_are_another_word() {

@@ -1,24 +1,26 @@
 //! The words of a text that mean something to the patterns, as they are written.
 //!
 //! A word is looked up by its length and its first eight bytes, and most words are known to mean nothing from one bit. A
-//! phrase is compared only where the letter after its first word is right.
+//! phrase is compared only where the letter after its first word is right. Two readers come to the same words: one goes
+//! from word to word and from mark to mark, the quick one takes whole chunks and stops only at what may mean something.
+
+mod quick;
+mod vocabulary;
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use rustc_hash::FxHashMap;
 
 use super::class::{Class, ClassSet};
 use super::gate::{follow, nearest};
 use super::lexicon::{GLUED_WORD, LEXICON};
-use super::token::{ARTICLES, actions};
+use super::token::actions;
 use super::typo;
+use vocabulary::{VOCABULARY, Vocabulary, key};
 
 /// How far the search for a word's start goes, and how far past the end of a window its last word is read.
 pub(super) const WORD: usize = 64;
 
 /// A word or phrase of the lexicon as it is written somewhere.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(super) struct Word {
     pub(super) span: Range<usize>,
     /// Where it stands in the plain reading of the window, in which distances can only be longer.
@@ -33,17 +35,29 @@ pub(super) struct Word {
 /// Replaces `words` by the words of the lexicon that stand in the window, and the addresses, in order.
 pub(super) fn read_words(text: &[u8], window: Range<usize>, words: &mut Vec<Word>) {
     words.clear();
+    let mut reader = Reader::new(text, &window, words);
+    if !quick::read(&mut reader, &window) {
+        read_plainly(&mut reader, &window);
+    }
+    if !words.is_sorted_by_key(|word| word.span.start) {
+        words.sort_by_key(|word| word.span.start);
+    }
+}
+
+/// Whether an entry of the lexicon may begin with the word of a length at the start of the bytes.
+#[inline]
+pub(super) fn may_begin_entry(bytes: &[u8], length: usize) -> bool {
+    let (start, length) = key(bytes, length);
+    VOCABULARY.may_know(start, length)
+}
+
+/// Reads every word and every mark, one after the other.
+fn read_plainly(reader: &mut Reader<'_>, window: &Range<usize>) {
+    let text = reader.text;
     let end = window.end.min(text.len());
     let readable = text.get(..text.len().min(end + WORD)).unwrap_or_default();
     let mut at = word_start(text, window.start);
     let mut article = None;
-    let mut reader = Reader {
-        text,
-        words,
-        vocabulary: &VOCABULARY,
-        start: window.start,
-        plain: 2 * window.len(),
-    };
     let mut blank = false;
     while at < end {
         let rest = readable.get(at..).unwrap_or_default();
@@ -70,9 +84,6 @@ pub(super) fn read_words(text: &[u8], window: Range<usize>, words: &mut Vec<Word
         let is_article = is_article && before.is_none_or(|byte| byte.is_ascii());
         article = is_article.then_some(at + 1);
     }
-    if !words.is_sorted_by_key(|word| word.span.start) {
-        words.sort_by_key(|word| word.span.start);
-    }
 }
 
 /// Reads words and keeps count of the least that the plain reading has of what was passed.
@@ -85,7 +96,17 @@ struct Reader<'a> {
     plain: usize,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(text: &'a [u8], window: &Range<usize>, words: &'a mut Vec<Word>) -> Self {
+        Self {
+            text,
+            words,
+            vocabulary: &VOCABULARY,
+            start: window.start,
+            plain: 2 * window.len(),
+        }
+    }
+
     /// Counts a mark: blanks in a row become one, what escapes something disappears, codes become one character.
     fn pass_mark(&mut self, mark: u8, after_blank: bool) {
         match mark {
@@ -154,18 +175,18 @@ impl Reader<'_> {
 
     #[inline]
     fn push_marked(&mut self, at: usize, mark: u8) {
-        if !self
-            .vocabulary
-            .marks
-            .get(usize::from(mark))
-            .is_some_and(|means| *means)
-        {
+        if !self.vocabulary.marks.begin_with(mark) {
             return;
         }
         if mark == b'@' {
             self.push_address(at);
         }
+        let next = self.text.get(at + 1).map(u8::to_ascii_lowercase);
         for (entry, classes) in LEXICON.marked(mark) {
+            let second = entry.as_bytes().get(1).copied();
+            if second.is_some() && second != next {
+                continue;
+            }
             let span = at..at + entry.len();
             let same = self
                 .text
@@ -206,103 +227,6 @@ pub(super) fn unless_noun(text: &[u8], span: &Range<usize>, classes: ClassSet) -
 
 /// The longest entity, which becomes one character or none.
 const LONGEST_ENTITY: usize = 12;
-
-static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::build);
-
-/// Bits of the sieve, as a power of two.
-const SIEVE_BITS: u32 = 15;
-const SIEVE_WORDS: usize = 1 << (SIEVE_BITS - 6);
-
-/// The words of the lexicon by their beginning, and the articles.
-struct Vocabulary {
-    known: FxHashMap<(u64, usize), Known>,
-    /// Says of most other words that they are not known.
-    sieve: Box<[u64; SIEVE_WORDS]>,
-    /// The marks with which something begins.
-    marks: [bool; 256],
-}
-
-#[derive(Default)]
-struct Known {
-    phrases: Vec<Phrase>,
-    is_article: bool,
-}
-
-/// A phrase of the lexicon after its first word.
-struct Phrase {
-    rest: Box<[u8]>,
-    /// The letter after the blank, folded, if that is how the rest begins.
-    next: Option<u8>,
-    classes: ClassSet,
-}
-
-impl Vocabulary {
-    fn build() -> Self {
-        let mut known: FxHashMap<(u64, usize), Known> = FxHashMap::default();
-        for (entry, classes) in LEXICON.entries() {
-            let bytes = entry.as_bytes();
-            let length = word_length(bytes);
-            if length > 0 {
-                let rest: Box<[u8]> = bytes.get(length..).unwrap_or_default().into();
-                let next = nearest(rest.iter().copied());
-                let list = &mut known.entry(key(bytes, length)).or_default().phrases;
-                list.push(Phrase { rest, next, classes });
-            }
-        }
-        for article in ARTICLES {
-            let key = key(article.as_bytes(), article.len());
-            known.entry(key).or_default().is_article = true;
-        }
-        let mut sieve = Box::new([0; SIEVE_WORDS]);
-        for &(start, length) in known.keys() {
-            let (word, bit) = place_in_sieve(start, length);
-            if let Some(word) = sieve.get_mut(word) {
-                *word |= 1 << bit;
-            }
-        }
-        let begins = |mark| mark == b'@' || LEXICON.marked(mark).next().is_some();
-        let mut marks = [false; 256];
-        for (means, mark) in marks.iter_mut().zip(0..=u8::MAX) {
-            *means = begins(mark);
-        }
-        Self { known, sieve, marks }
-    }
-
-    #[inline]
-    fn look_up(&self, bytes: &[u8], length: usize) -> Option<&Known> {
-        let (start, length) = key(bytes, length);
-        let (word, bit) = place_in_sieve(start, length);
-        if self.sieve.get(word)? >> bit & 1 == 0 {
-            return None;
-        }
-        self.known.get(&(start, length))
-    }
-}
-
-#[inline]
-const fn place_in_sieve(start: u64, length: usize) -> (usize, u64) {
-    let hash = start
-        .wrapping_add(length as u64)
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        >> (64 - SIEVE_BITS);
-    ((hash >> 6) as usize, hash & 63)
-}
-
-/// The first eight bytes of a word in lower case, and its length.
-#[inline]
-fn key(bytes: &[u8], length: usize) -> (u64, usize) {
-    const SMALL: u64 = 0x2020_2020_2020_2020;
-    let start = match bytes.first_chunk::<8>() {
-        Some(start) => u64::from_le_bytes(*start),
-        None => bytes
-            .iter()
-            .rev()
-            .fold(0, |start, byte| start << 8 | u64::from(*byte)),
-    };
-    let missing = 8_usize.saturating_sub(length) as u32 * 8;
-    let mask = u64::MAX.checked_shr(missing).unwrap_or(0);
-    ((start | SMALL) & mask, length)
-}
 
 /// Whether an utterance may begin after what was said, in its plain reading. Escapes and codes may stand for anything.
 fn may_open(said: &[u8]) -> bool {

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::lanes::{Lanes, WIDTH, set_bits};
+use fearless_simd::Simd;
+
+use crate::lanes::{self, Chunk, Question, WIDTH, before_end, set_bits};
 
 const BEFORE: usize = 72;
 const AFTER: usize = 24;
@@ -44,25 +46,24 @@ impl ContextWords {
         let before = range.start.checked_sub(1).and_then(|at| text.get(at));
         let mut letter_before = u64::from(before.is_some_and(u8::is_ascii_alphabetic));
         let mut small_before = u64::from(before.is_some_and(u8::is_ascii_lowercase));
-        let mut at = range.start;
-        while let Some(window) = text.get(at..range.end).filter(|window| !window.is_empty()) {
-            let chunk = Lanes::at(text, at, b' ');
-            let (letters, capitals) = (chunk.letters().bits(), chunk.between(b'A', b'Z').bits());
-            let small = letters & !capitals;
-            // A word starts after anything that is no letter, or at a hump of camelCase.
-            let mut starts = !(letters << 1 | letter_before) | capitals & (small << 1 | small_before);
-            if window.len() < WIDTH {
-                starts &= (1 << window.len()) - 1;
+        let mut cases = [Cases::default(); 2];
+        for first in range.clone().step_by(cases.len() * WIDTH) {
+            lanes::ask(text, first, b' ', &Casing, &mut cases);
+            for (at, &Cases { letters, capitals }) in (first..range.end).step_by(WIDTH).zip(&cases) {
+                let window = text.get(at..range.end).unwrap_or_default();
+                let small = letters & !capitals;
+                // A word starts after anything that is no letter, or at a hump of camelCase.
+                let mut starts = !(letters << 1 | letter_before) | capitals & (small << 1 | small_before);
+                starts &= before_end(at, range.end);
+                if self.initials & initial(b' ') == 0 {
+                    starts &= letters;
+                }
+                if set_bits(starts).any(|offset| self.starts(window.get(offset..).unwrap_or_default())) {
+                    return true;
+                }
+                letter_before = letters >> (WIDTH - 1);
+                small_before = small >> (WIDTH - 1);
             }
-            if self.initials & initial(b' ') == 0 {
-                starts &= letters;
-            }
-            if set_bits(starts).any(|offset| self.starts(window.get(offset..).unwrap_or_default())) {
-                return true;
-            }
-            letter_before = letters >> (WIDTH - 1);
-            small_before = small >> (WIDTH - 1);
-            at += WIDTH;
         }
         false
     }
@@ -72,6 +73,28 @@ impl ContextWords {
         rest.first()
             .is_some_and(|&first| self.initials & initial(first) != 0)
             && self.words.iter().any(|word| starts_with(rest, word.as_bytes()))
+    }
+}
+
+/// Which bytes of a chunk are letters, and which are capitals.
+#[derive(Clone, Copy, Default)]
+struct Cases {
+    letters: u64,
+    capitals: u64,
+}
+
+struct Casing;
+
+impl Question for Casing {
+    type Answer = Cases;
+
+    #[inline(always)]
+    fn of<S: Simd>(&self, chunk: Chunk<'_, S>) -> Cases {
+        let bytes = chunk.lanes();
+        Cases {
+            letters: bytes.letters().bits(),
+            capitals: bytes.between(b'A', b'Z').bits(),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod literals;
 pub(crate) mod resolve;
 mod shapes;
+mod signs;
 
 use std::fmt;
 
@@ -16,6 +17,7 @@ use crate::secrets::{RuleError, SecretRule, Secrets};
 use crate::{Confidence, Finding};
 use literals::LiteralSet;
 use shapes::Shapes;
+use signs::BlockSigns;
 
 /// Bytes looked at before the places found in them are judged: small enough to stay in the nearest cache.
 const BLOCK: usize = 4096;
@@ -180,13 +182,15 @@ impl Detector {
 
     fn pass(&self, text: &[u8], mut trigger: impl FnMut(Hit)) -> Vec<Finding> {
         let mut found = Vec::new();
+        let mut signs = BlockSigns::default();
         let mut shapes = Shapes::default();
         let mut hits = Vec::new();
         for start in (0..text.len()).step_by(BLOCK) {
             let block = start..text.len().min(start + BLOCK);
-            shapes.find(text, block.clone());
+            signs.read(text, block);
+            shapes.find(&signs);
             self.judge_shapes(text, &shapes, &mut found);
-            self.literals.find(text, block, &mut hits);
+            self.literals.find(text, &signs, &mut hits);
             for hit in hits.drain(..) {
                 let (family, hit) = (
                     hit.family,

@@ -1,8 +1,7 @@
 //! Finds the byte shapes from which personal data can start, a chunk at a time.
 
-use std::ops::Range;
-
-use crate::lanes::{Lanes, WIDTH};
+use super::signs::BlockSigns;
+use crate::lanes::{WIDTH, before_end};
 
 /// Places in one block where a shape starts.
 #[derive(Default)]
@@ -18,60 +17,32 @@ pub(crate) struct Shapes {
 }
 
 impl Shapes {
-    /// Replaces the content by the shapes that start in `block`, which is a part of `text`.
-    pub(crate) fn find(&mut self, text: &[u8], block: Range<usize>) {
+    /// Replaces the content by the shapes that start in the block of these signs.
+    pub(super) fn find(&mut self, signs: &BlockSigns) {
         self.digits.clear();
         self.capitals.clear();
         self.ats.clear();
         self.colons.clear();
-        let before = block
-            .start
-            .checked_sub(1)
-            .and_then(|at| text.get(at))
-            .copied()
-            .unwrap_or(0);
-        let Some(part) = text.get(block.clone()) else {
-            return;
-        };
-        let mut carry = Carry::after(before);
-        for at in (0..part.len()).step_by(WIDTH) {
-            self.look(block.start + at, Lanes::at(part, at, 0), &mut carry);
+        let end = signs.block().end;
+        for (at, [before, here, _]) in signs.chunks() {
+            let inside = before_end(at, end);
+            let word = here.letters | here.digits;
+            let word_before = before.letters | before.digits;
+            let digits = here.digits & !after(here.digits, before.digits);
+            let capitals = here.capitals & !after(word, word_before);
+            let colons = here.colons & after(here.colons, before.colons);
+            push(&mut self.digits, at, digits & inside);
+            push(&mut self.capitals, at, capitals & inside);
+            push(&mut self.ats, at, here.ats & inside);
+            push(&mut self.colons, at, colons & inside);
         }
-    }
-
-    #[inline(always)]
-    fn look(&mut self, at: usize, bytes: Lanes, carry: &mut Carry) {
-        let digit = bytes.digits().bits();
-        let upper = bytes.between(b'A', b'Z').bits();
-        let word = digit | bytes.letters().bits();
-        let colon = bytes.are(b':').bits();
-        push(&mut self.digits, at, digit & !(digit << 1 | carry.digit));
-        push(&mut self.capitals, at, upper & !(word << 1 | carry.word));
-        push(&mut self.ats, at, bytes.are(b'@').bits());
-        push(&mut self.colons, at, colon & (colon << 1 | carry.colon));
-        *carry = Carry {
-            digit: digit >> (WIDTH - 1),
-            word: word >> (WIDTH - 1),
-            colon: colon >> (WIDTH - 1),
-        };
     }
 }
 
-/// What the byte before a chunk was, as the flag of the chunk's first byte.
-struct Carry {
-    digit: u64,
-    word: u64,
-    colon: u64,
-}
-
-impl Carry {
-    fn after(byte: u8) -> Self {
-        Self {
-            digit: u64::from(byte.is_ascii_digit()),
-            word: u64::from(byte.is_ascii_alphanumeric()),
-            colon: u64::from(byte == b':'),
-        }
-    }
+/// The bytes that follow those of a chunk and of the one before.
+#[inline(always)]
+const fn after(bits: u64, before: u64) -> u64 {
+    bits << 1 | before >> (WIDTH - 1)
 }
 
 #[inline(always)]
@@ -113,7 +84,9 @@ mod tests {
             let mut found: [Vec<usize>; 4] = Default::default();
             let mut shapes = Shapes::default();
             for start in (0..text.len()).step_by(block) {
-                shapes.find(&text, start..(start + block).min(text.len()));
+                let mut signs = BlockSigns::default();
+                signs.read(&text, start..(start + block).min(text.len()));
+                shapes.find(&signs);
                 found[0].extend(&shapes.digits);
                 found[1].extend(&shapes.capitals);
                 found[2].extend(&shapes.ats);

@@ -1,6 +1,6 @@
 //! A person's answer, and what it sets in motion.
 
-use tidegate_core::{Halt, Ident, Role};
+use tidegate_core::{Halt, Ident, Role, same_person};
 use tidegate_ledger::Reason;
 use tidegate_ledger::event::{GateDecided, GateOutcome};
 use tidegate_store::{Gate, GateAnswer, GateKind, GateState, Mirror, Resumption};
@@ -151,7 +151,8 @@ fn is_of(gate: &Gate, halt: &Halt) -> bool {
 }
 
 fn refuse_own(caller: &Caller, gate: &Gate) -> Result<(), GateError> {
-    if caller.principal == gate.user || caller.principal == gate.asked_by {
+    let is_theirs = |principal: &Ident| same_person(&caller.principal, principal);
+    if is_theirs(&gate.user) || is_theirs(&gate.asked_by) {
         return Err(GateError::Own);
     }
     Ok(())

@@ -55,6 +55,8 @@ pub(crate) struct Drawn {
     pub(crate) findings: Vec<Finding>,
     /// Whether anything was taken out.
     pub(crate) redacted: bool,
+    /// Whether the content is what was brought, in everything.
+    pub(crate) untouched: bool,
     /// Where a sealed result is kept.
     pub(crate) evidence: Option<EvidencePointer>,
 }
@@ -95,6 +97,7 @@ impl Engine {
                 kinds: tool.returns.kind().into_iter().fold(found.kinds(), Kinds::with),
                 findings: found.findings.clone(),
                 redacted: false,
+                untouched: true,
                 evidence: None,
             });
         }
@@ -123,7 +126,7 @@ fn splits(tool: &Tool, form: Form) -> bool {
 fn is_clear(found: &Found, text: &[u8], most: Class) -> bool {
     let withheld = found.findings.iter().any(|finding| finding.class > most);
     // A document in a text may write a brace in four digits.
-    let is_escaped = text.windows(3).any(|part| part == br"\\u");
+    let is_escaped = memchr::memmem::find(text, br"\\u").is_some();
     !withheld && !is_escaped && std::str::from_utf8(text).is_ok_and(|text| !has_lookalike(text))
 }
 
@@ -153,6 +156,7 @@ impl Drawing {
             kinds: Kinds::NONE,
             findings: Vec::new(),
             redacted: true,
+            untouched: false,
             evidence: None,
         };
         // What a server says beside its answers has no place for a handle.
@@ -243,6 +247,7 @@ impl Drawing {
                 .fold(kinds, Kinds::with),
             findings,
             redacted: redacted || echoed,
+            untouched: false,
             evidence: None,
         })
     }

@@ -11,6 +11,8 @@ use std::ops::Range;
 const MARK: &str = "literal:";
 const LONGEST_NAME: usize = 64;
 const MOST_DIGITS: usize = 9;
+/// The first byte of every wide form of a letter, in UTF-8.
+const WIDE: u8 = 0xEF;
 /// How far a look-alike is followed, invisible characters and marks included.
 const LONGEST_LOOK: usize = 512;
 
@@ -115,10 +117,7 @@ struct Lookalike {
 }
 
 fn lookalikes(text: &str) -> impl Iterator<Item = Lookalike> + '_ {
-    let openings = text
-        .char_indices()
-        .filter(|(_, letter)| folded(*letter) == Some('{'));
-    openings.filter_map(|(at, brace)| {
+    openings(text).filter_map(|(at, brace)| {
         let inside = at + brace.len_utf8();
         let letters = text.get(inside..)?.chars().take(LONGEST_LOOK).filter_map(folded);
         let mut seen = String::new();
@@ -133,6 +132,14 @@ fn lookalikes(text: &str) -> impl Iterator<Item = Lookalike> + '_ {
             seen.push(letter);
         }
         None
+    })
+}
+
+/// Where a brace opens, narrow or wide. The wide ones begin with [`WIDE`], so most of a text need not be read letter by letter.
+fn openings(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
+    memchr::memchr2_iter(b'{', WIDE, text.as_bytes()).filter_map(|at| {
+        let letter = text.get(at..)?.chars().next()?;
+        (folded(letter) == Some('{')).then_some((at, letter))
     })
 }
 
@@ -269,6 +276,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn no_opening_is_missed(text in "(\\{|｛|﹛|\u{200b}|\\PC){0,20}") {
+            let every = text.char_indices().filter(|(_, letter)| folded(*letter) == Some('{'));
+            prop_assert_eq!(openings(&text).collect::<Vec<_>>(), every.collect::<Vec<_>>());
+        }
+
         #[test]
         fn marks_come_off_as_they_went_on(text in "(\\{|｛|\\}|literal:|A_1|B|_|1|\u{200b}| ){0,14}") {
             let marked = escape(&text);

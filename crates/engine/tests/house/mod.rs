@@ -109,12 +109,17 @@ impl House {
     }
 
     pub async fn bring(&self, id: &Ident, tool: &str, content: Value, seal: bool) -> Delivered {
+        let brought = Payload::new(content);
         let bringing = Bringing {
             seal,
-            ..Bringing::plain(Payload::new(content))
+            ..Bringing::plain(brought.clone())
         };
-        let brought = self.engine.bring(&self.caller, id, &name(tool), bringing).await;
-        brought.unwrap()
+        let delivered = self.engine.bring(&self.caller, id, &name(tool), bringing).await;
+        let delivered = delivered.unwrap();
+        if let (true, Some(content)) = (delivered.untouched, &delivered.content) {
+            assert_eq!(*content, brought, "what is called untouched is what was brought");
+        }
+        delivered
     }
 
     /// What the agent sees of an answer.

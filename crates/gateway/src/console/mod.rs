@@ -2,7 +2,7 @@
 //!
 //! A page asks the engine what any other wire asks it, so each rule about who sees what stands there once; what is shown
 //! passes through markup that escapes it at compile time; and no page needs a script to be read or a decision to be made. A
-//! person signs in with their token once; see [`sign_ins`] for what the browser holds instead of it.
+//! person signs in with their token once, or by a provider ([`oidc`]); see [`sign_ins`] for what the browser holds instead of it.
 
 mod assets;
 mod charts;
@@ -10,6 +10,7 @@ mod flow;
 mod guard;
 mod layout;
 mod live;
+mod oidc;
 mod pages;
 mod pieces;
 mod posted;
@@ -18,7 +19,7 @@ mod story;
 mod tally;
 mod visitor;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::routing::{get, post};
@@ -26,7 +27,8 @@ use axum::{Router, middleware};
 use tidegate_core::{Moment, Name};
 
 use crate::App;
-use pages::{gate, overview, plan, queue, record, session, sessions, sign_in, tools};
+pub use oidc::{Oidc, OidcError, OidcSettings};
+use pages::{gate, overview, plan, provider, queue, record, session, sessions, sign_in, tools};
 use sign_ins::SignIns;
 
 /// What the console is told.
@@ -38,6 +40,8 @@ pub struct ConsoleOptions {
     pub lifetime: Duration,
     /// What was proposed for tools and not yet reviewed.
     pub proposals: Vec<Proposal>,
+    /// The provider that signs people in, if there is one.
+    pub oidc: Option<Arc<Oidc>>,
 }
 
 impl ConsoleOptions {
@@ -46,6 +50,7 @@ impl ConsoleOptions {
         idle: Duration::from_secs(30 * 60),
         lifetime: Duration::from_secs(12 * 60 * 60),
         proposals: Vec::new(),
+        oidc: None,
     };
 }
 
@@ -62,6 +67,7 @@ pub struct Proposal {
 pub(crate) struct Console {
     sign_ins: SignIns,
     proposals: Vec<Proposal>,
+    oidc: Option<Arc<Oidc>>,
     verdict: Mutex<Option<Verdict>>,
     /// One check of the whole record at a time: it reads every file.
     verifying: tokio::sync::Mutex<()>,
@@ -80,6 +86,7 @@ impl Console {
         Self {
             sign_ins: SignIns::new(options.idle, options.lifetime),
             proposals: options.proposals,
+            oidc: options.oidc,
             verdict: Mutex::new(None),
             verifying: tokio::sync::Mutex::new(()),
         }
@@ -102,6 +109,8 @@ pub(crate) fn routes(app: &App) -> Router<App> {
     let pages = Router::new()
         .route("/", get(overview::show))
         .route("/sign-in", get(sign_in::show).post(sign_in::enter))
+        .route("/sign-in/oidc", get(provider::leave))
+        .route("/sign-in/oidc/callback", get(provider::receive))
         .route("/sign-out", post(sign_in::leave))
         .route("/queue", get(queue::show))
         .route("/queue/stream", get(queue::stream))

@@ -2,20 +2,22 @@
 //!
 //! The browser holds 256 random bits that mean something to this process alone, and this process holds their digest: neither
 //! a copy of its memory map nor a log of requests gives anybody a way in. What the bits stand for is the digest of the token
-//! that was shown at the door, and the token is looked up again at every request, so revoking it ends the visit at once.
+//! that was shown at the door, and the token is looked up again at every request, so revoking it ends the visit at once; or else it
+//! is whoever a provider vouched for when they came in.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
+use tidegate_engine::Caller;
 use tidegate_store::TokenDigest;
 
 use crate::NoRandomness;
 
 /// The most visits at once. The one that was idle longest makes room.
 const MOST: usize = 4_096;
-/// The most visits on one token, so that nobody's token can crowd out everybody else.
+/// The most visits of one holder, so that nobody can crowd out everybody else.
 const MOST_OF_ONE: usize = 32;
 
 /// The digest of what a browser holds.
@@ -31,12 +33,31 @@ pub(super) struct SignIns {
 /// One browser's visit.
 #[derive(Clone)]
 pub(super) struct Visit {
-    /// The token that was shown at the door.
-    pub(super) token: TokenDigest,
+    /// Who was let in at the door.
+    pub(super) holder: Holder,
     /// What every form of this visit carries.
     pub(super) csrf: String,
     began: Instant,
     used: Instant,
+}
+
+/// Who was let in.
+#[derive(Clone)]
+pub(super) enum Holder {
+    /// Whoever showed this token.
+    Token(TokenDigest),
+    /// Somebody whom a provider vouched for.
+    Vouched(Caller),
+}
+
+impl Holder {
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Token(one), Self::Token(other)) => one == other,
+            (Self::Vouched(one), Self::Vouched(other)) => one.principal == other.principal,
+            (Self::Token(_), Self::Vouched(_)) | (Self::Vouched(_), Self::Token(_)) => false,
+        }
+    }
 }
 
 /// A visit that has just begun: what its browser is given.
@@ -54,15 +75,15 @@ impl SignIns {
     }
 
     /// Begins a visit under bits that nobody has seen before, whatever the browser held until now.
-    pub(super) fn begin(&self, token: TokenDigest) -> Result<Begun, NoRandomness> {
+    pub(super) fn begin(&self, holder: Holder) -> Result<Begun, NoRandomness> {
         let (cookie, csrf) = (random()?, random()?);
         let now = Instant::now();
         let mut visits = self.visits.lock().unwrap_or_else(PoisonError::into_inner);
         visits.retain(|_, visit| self.lasts(visit, now));
-        make_room(&mut visits, MOST_OF_ONE, |visit| visit.token == token);
+        make_room(&mut visits, MOST_OF_ONE, |visit| visit.holder.is(&holder));
         make_room(&mut visits, MOST, |_| true);
         let visit = Visit {
-            token,
+            holder,
             csrf,
             began: now,
             used: now,
@@ -137,8 +158,8 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(3_600);
 
-    fn token(number: u8) -> TokenDigest {
-        TokenDigest([number; 32])
+    fn token(number: u8) -> Holder {
+        Holder::Token(TokenDigest([number; 32]))
     }
 
     #[test]
@@ -150,7 +171,7 @@ mod tests {
         );
         assert_ne!(one.cookie, other.cookie);
         let (key, visit) = sign_ins.find(&one.cookie).unwrap();
-        assert!(visit.token == token(1) && visit.csrf != one.cookie);
+        assert!(visit.holder.is(&token(1)) && visit.csrf != one.cookie);
         assert!(sign_ins.find("").is_none() && sign_ins.find(&visit.csrf).is_none());
         sign_ins.end(&key);
         assert!(sign_ins.find(&one.cookie).is_none() && sign_ins.lasting(&key).is_none());

@@ -202,7 +202,7 @@ fn of_people(event: &Event) -> Option<Story> {
         Event::TokenUsedByAdmin(event) => story(
             "calm",
             "Administrator",
-            html! { (event.principal) " used the token " code { (event.token_id) } " to " (event.action) @if let Some(session) = &event.session { " session " code { (session) } } "." },
+            html! { (event.principal) @match event.token_id.as_str().starts_with("oidc_") { true => " used the visit ", false => " used the token " } code { (event.token_id) } " to " (event.action) @if let Some(session) = &event.session { " session " code { (session) } } "." },
         ),
         Event::SessionOpened(event) => story(
             "calm",

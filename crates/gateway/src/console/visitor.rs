@@ -7,7 +7,7 @@ use tidegate_engine::Caller;
 
 use super::guard;
 use super::pages::Refused;
-use super::sign_ins::Key;
+use super::sign_ins::{Holder, Key};
 use crate::App;
 use crate::auth::caller_of;
 
@@ -29,13 +29,12 @@ impl Visitor {
         let Some((key, visit)) = app.console.sign_ins.find(cookie) else {
             return Ok(None);
         };
-        let record = app.tokens.find(&visit.token).await?;
-        let Some(record) = record.filter(|record| record.revoked_at.is_none()) else {
+        let Some(caller) = caller(app, &visit.holder).await? else {
             app.console.sign_ins.end(&key);
             return Ok(None);
         };
         Ok(Some(Self {
-            caller: caller_of(&record),
+            caller,
             csrf: visit.csrf,
             key,
         }))
@@ -48,8 +47,21 @@ impl Visitor {
         let Some(visit) = app.console.sign_ins.lasting(key) else {
             return false;
         };
-        let record = app.tokens.find(&visit.token).await.ok().flatten();
-        record.is_some_and(|record| record.revoked_at.is_none())
+        caller(app, &visit.holder)
+            .await
+            .is_ok_and(|caller| caller.is_some())
+    }
+}
+
+/// Who the holder of a visit is now. A token is looked up each time; what a provider said counts until the visit ends.
+async fn caller(app: &App, holder: &Holder) -> Result<Option<Caller>, Refused> {
+    match holder {
+        Holder::Vouched(caller) => Ok(Some(caller.clone())),
+        Holder::Token(digest) => {
+            let record = app.tokens.find(digest).await?;
+            let record = record.filter(|record| record.revoked_at.is_none());
+            Ok(record.map(|record| caller_of(&record)))
+        }
     }
 }
 
@@ -88,6 +100,15 @@ pub(super) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> 
 /// The header that gives a browser a cookie, or takes it away when there is no value. It lasts as long as the browser
 /// does; how long it is good for is the gateway's to say.
 pub(super) fn set_cookie(headers: &HeaderMap, name: &str, value: Option<&str>) -> HeaderValue {
+    cookie_for(headers, name, value, "Strict")
+}
+
+/// The same for a cookie that must be there when another site sends the person back here.
+pub(super) fn set_returning_cookie(headers: &HeaderMap, name: &str, value: Option<&str>) -> HeaderValue {
+    cookie_for(headers, name, value, "Lax")
+}
+
+fn cookie_for(headers: &HeaderMap, name: &str, value: Option<&str>, site: &str) -> HeaderValue {
     let place = if guard::is_secure(headers) {
         "Path=/; Secure"
     } else {
@@ -95,7 +116,7 @@ pub(super) fn set_cookie(headers: &HeaderMap, name: &str, value: Option<&str>) -
     };
     let age = if value.is_some() { "" } else { "; Max-Age=0" };
     let value = value.unwrap_or_default();
-    let text = format!("{name}={value}; {place}; HttpOnly; SameSite=Strict{age}");
+    let text = format!("{name}={value}; {place}; HttpOnly; SameSite={site}{age}");
     // Values are hexadecimal digits of this program's own.
     HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }

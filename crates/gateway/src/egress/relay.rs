@@ -14,8 +14,11 @@ use tokio::net::TcpStream;
 
 use super::wire::Wire;
 
-/// How much is carried at once, each way.
-const CARRIED_BYTES: usize = 256 * 1024;
+/// What a pipe holds when it is made.
+const PIPE_BYTES: usize = 64 * 1024;
+
+/// The most that a pipe is made to hold. Systems let a user have few pipes of this size, so only what fills its pipe gets one.
+const MOST_PIPE_BYTES: usize = 1024 * 1024;
 
 /// A connection to a destination. Dropped before it is finished, it is reset: what the system still holds of it is not sent.
 pub(super) struct Far {
@@ -40,7 +43,7 @@ impl Far {
             return;
         }
         let carried = match (Pipe::new(), Pipe::new()) {
-            (Ok(up), Ok(down)) => {
+            (Ok(mut up), Ok(mut down)) => {
                 let both = async {
                     tokio::try_join!(up.carry(&here, &self.stream), down.carry(&self.stream, &here))
                 };
@@ -109,23 +112,23 @@ impl AsFd for Wire {
 struct Pipe {
     out: OwnedFd,
     into: OwnedFd,
+    holds: usize,
 }
 
 impl Pipe {
     fn new() -> io::Result<Self> {
         let (out, into) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-        // A smaller pipe carries as well, in more steps.
-        let _ = fcntl_setpipe_size(&into, CARRIED_BYTES);
-        Ok(Self { out, into })
+        let holds = PIPE_BYTES;
+        Ok(Self { out, into, holds })
     }
 
     /// Carries until the sender is done, and tells the receiver so.
-    async fn carry(&self, from: &impl Socket, to: &impl Socket) -> io::Result<()> {
+    async fn carry(&mut self, from: &impl Socket, to: &impl Socket) -> io::Result<()> {
         let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
         loop {
             let taken = from
                 .when_ready(Interest::READABLE, || {
-                    Ok(splice(from, None, &self.into, None, CARRIED_BYTES, flags)?)
+                    Ok(splice(from, None, &self.into, None, self.holds, flags)?)
                 })
                 .await?;
             if taken == 0 {
@@ -143,6 +146,17 @@ impl Pipe {
                 }
                 left = left.saturating_sub(given);
             }
+            if taken >= self.holds {
+                self.widen();
+            }
+        }
+    }
+
+    /// Lets more be carried at once, where the system has it: fewer steps, and fewer times that somebody is woken.
+    fn widen(&mut self) {
+        let wider = self.holds.saturating_mul(4).min(MOST_PIPE_BYTES);
+        if wider > self.holds && fcntl_setpipe_size(&self.into, wider).is_ok() {
+            self.holds = wider;
         }
     }
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use tidegate_core::Fault;
 use tidegate_engine::egress::{Destination, Host, Target};
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 
 /// The most addresses of one name that are looked at.
 const MOST_ADDRESSES: usize = 32;
@@ -88,6 +89,14 @@ fn is_same(listener: SocketAddr, address: SocketAddr) -> bool {
 }
 
 impl Route {
+    /// Begins to connect, to go on by itself until somebody asks for the connection or drops what is returned. Nothing
+    /// is sent by it but what it takes to connect.
+    pub(super) fn begin(self, timeout: Duration) -> Beginning {
+        let mut connecting = JoinSet::new();
+        connecting.spawn(async move { self.connect(timeout).await });
+        Beginning(connecting)
+    }
+
     /// Connects to the first address that answers.
     pub(super) async fn connect(&self, timeout: Duration) -> io::Result<TcpStream> {
         let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
@@ -103,6 +112,19 @@ impl Route {
             }
         }
         Err(last)
+    }
+}
+
+/// A connection that is being made. Dropped, it is given up.
+pub(super) struct Beginning(JoinSet<io::Result<TcpStream>>);
+
+impl Beginning {
+    /// The connection, once it stands.
+    pub(super) async fn finish(mut self) -> io::Result<TcpStream> {
+        match self.0.join_next().await {
+            Some(Ok(connected)) => connected,
+            Some(Err(_)) | None => Err(io::ErrorKind::ConnectionAborted.into()),
+        }
     }
 }
 

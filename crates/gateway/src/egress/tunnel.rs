@@ -7,9 +7,18 @@ use tokio::io::AsyncWriteExt as _;
 use super::answer::{ESTABLISHED, Refused};
 use super::head::Head;
 use super::relay::Far;
-use super::resolve::Route;
+use super::resolve::{Beginning, Route};
 use super::wire::{Wire, finish};
 use super::{Inner, hello};
+
+/// The way to a destination that a session may connect to.
+enum Way {
+    /// For a tunnel that is opened here: the destination hears of it once its first request was decided.
+    Known(Route),
+    /// For one that is carried: the connection is made while the decision is written down. What it takes to connect says
+    /// nothing of the session, and neither side is heard before the record is durable.
+    Begun(Beginning),
+}
 
 impl Inner {
     /// Opens a tunnel where the engine lets it, and keeps it open as long as the session may have it.
@@ -21,16 +30,24 @@ impl Inner {
                 .await;
         }
         let sent = Sent::default();
-        let decided = self.egress.decide(session, target, &sent, self.way(target));
-        let route = match decided.await {
+        let finding = async {
+            let route = self.way(target).await?;
+            Ok(match is_opened {
+                true => Way::Known(route),
+                false => Way::Begun(route.begin(self.bounds.connect_timeout)),
+            })
+        };
+        let way = match self.egress.decide(session, target, &sent, finding).await {
             Ok(Passage::Open(cleared)) => cleared.into_inner(),
             Ok(Passage::Refused(refusal)) => return finish(wire, &Refused::by(&refusal).bytes()).await,
             Err(error) => return finish(wire, &Refused::unjudged(error).bytes()).await,
         };
         let carrying = async {
-            match &self.interception {
-                Some(by) if is_opened => self.intercept(by, wire, head, session, target, route).await,
-                Some(_) | None => self.carry(wire, head, session, target, route).await,
+            match (way, &self.interception) {
+                (Way::Begun(beginning), _) => self.carry(wire, head, session, target, beginning).await,
+                (Way::Known(route), Some(by)) => self.intercept(by, wire, head, session, target, route).await,
+                // Refused above.
+                (Way::Known(_), None) => {}
             }
         };
         self.while_allowed(session, target, std::future::ready(()), carrying)
@@ -68,9 +85,9 @@ impl Inner {
         head: Head,
         session: &EgressSession,
         target: &Target,
-        route: Route,
+        beginning: Beginning,
     ) {
-        let Ok(there) = route.connect(self.bounds.connect_timeout).await else {
+        let Ok(there) = beginning.finish().await else {
             return finish(wire, &Refused::unreachable().bytes()).await;
         };
         let there = Far::new(there);

@@ -103,8 +103,7 @@ pub(crate) fn stamped(request: Envelope, greeting: &Object) -> Envelope {
 
 /// A request as a server of the greeted era wants it.
 pub(crate) fn unstamped(request: Envelope) -> Envelope {
-    let mut params = Object::clone(&request.params());
-    let Some(mut meta) = params.object("_meta") else {
+    let Some(mut meta) = request.params().object("_meta") else {
         return request;
     };
     let stamps = [VERSION_KEY, CAPABILITIES_KEY, INFO_KEY, LOG_LEVEL_KEY];
@@ -112,6 +111,7 @@ pub(crate) fn unstamped(request: Envelope) -> Envelope {
     if taken.count() == 0 {
         return request;
     }
+    let mut params = Object::clone(&request.params());
     if meta.members().next().is_none() {
         params.remove("_meta");
     } else {

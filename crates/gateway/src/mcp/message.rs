@@ -82,11 +82,11 @@ pub(crate) struct Envelope {
 impl Message {
     /// Reads one message.
     pub(crate) fn read(text: &str) -> Result<Self, BadMessage> {
-        let raw: &RawValue = serde_json::from_str(text).map_err(|_| BadMessage::NotJson)?;
-        if !raw.get().starts_with('{') {
+        let is_object = text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with('{');
+        if !is_object && serde_json::from_str::<&RawValue>(text).is_ok() {
             return Err(BadMessage::NotRpc);
         }
-        Self::of(serde_json::from_str(raw.get()).map_err(|_| BadMessage::NotJson)?)
+        Self::of(serde_json::from_str(text).map_err(|_| BadMessage::NotJson)?)
     }
 
     fn of(members: Object) -> Result<Self, BadMessage> {
@@ -207,12 +207,12 @@ impl Envelope {
 
     /// The message as one line.
     pub(crate) fn to_line(&self) -> String {
-        let text = self.members.to_raw();
+        let text = self.members.to_text();
         // A line break between members is not content, but on a stream of lines it would cut the message.
-        if memchr::memchr2(b'\n', b'\r', text.get().as_bytes()).is_some() {
-            text.get().replace(['\n', '\r'], " ")
+        if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_some() {
+            text.replace(['\n', '\r'], " ")
         } else {
-            Box::<str>::from(text).into_string()
+            text
         }
     }
 
@@ -284,6 +284,12 @@ mod tests {
             (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, "not rpc"),
             (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, "not json"),
             (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, "not rpc"),
+            (
+                " \r\n\t{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} \n",
+                "request",
+            ),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"} {}"#, "not json"),
+            (r#" "text""#, "not rpc"),
             ("{", "not json"),
             ("", "not json"),
         ] {

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use serde_json::json;
+use serde::Serialize;
 use tidegate_core::Name;
 use tidegate_engine::DecisionRecord;
 
@@ -80,27 +80,46 @@ impl Drop for DecisionLog {
     }
 }
 
+/// One line. Written once for each decision, so without a map of names in between; they are in order of the alphabet.
+#[derive(Serialize)]
+struct Line<'a> {
+    agent: &'a str,
+    arguments_class: &'a str,
+    at: String,
+    contaminated_at: Option<String>,
+    contamination_source: Option<&'a str>,
+    decision: &'a str,
+    halted: bool,
+    kinds: Vec<&'a str>,
+    policy: &'a str,
+    rule: &'a str,
+    sensitivity: &'a str,
+    session_id: &'a str,
+    tool: &'a str,
+    user: &'a str,
+}
+
 fn line(record: &DecisionRecord<'_>) -> String {
     let session = record.session;
     let context = &session.context;
-    let kinds: Vec<_> = context.kinds().iter().map(tidegate_core::Kind::as_str).collect();
-    json!({
-        "at": rfc3339(record.at),
-        "session_id": session.id.as_str(),
-        "user": session.user.as_str(),
-        "agent": session.agent.as_str(),
-        "tool": record.tool.as_str(),
-        "decision": record.verdict(),
-        "rule": record.rule(),
-        "sensitivity": context.label().class().as_str(),
-        "kinds": kinds,
-        "contamination_source": context.contamination_source().map(Name::as_str),
-        "contaminated_at": context.contaminated_at().map(rfc3339),
-        "arguments_class": record.arguments.as_str(),
-        "halted": context.halted().is_some(),
-        "policy": record.policy.as_str(),
-    })
-    .to_string()
+    let line = Line {
+        agent: session.agent.as_str(),
+        arguments_class: record.arguments.as_str(),
+        at: rfc3339(record.at),
+        contaminated_at: context.contaminated_at().map(rfc3339),
+        contamination_source: context.contamination_source().map(Name::as_str),
+        decision: record.verdict(),
+        halted: context.halted().is_some(),
+        kinds: context.kinds().iter().map(tidegate_core::Kind::as_str).collect(),
+        policy: record.policy.as_str(),
+        rule: record.rule(),
+        sensitivity: context.label().class().as_str(),
+        session_id: session.id.as_str(),
+        tool: record.tool.as_str(),
+        user: session.user.as_str(),
+    };
+    // Texts and one truth: nothing in it cannot be written.
+    serde_json::to_string(&line).unwrap_or_default()
 }
 
 /// Writes what is queued, and flushes whenever the queue runs empty, so that a reader is never behind for long.

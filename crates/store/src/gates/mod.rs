@@ -11,7 +11,7 @@ mod written;
 use std::fmt;
 use std::str::FromStr;
 
-use tidegate_core::{Class, Ident, Moment, Name, Role};
+use tidegate_core::{Class, Ident, Moment, Name, Role, same_person};
 
 pub use contract::{GateQuery, GateStore, Listed, OpenGateError, Opened};
 
@@ -257,7 +257,11 @@ impl Gate {
             }
         }
         if answer.approve {
-            if self.approvals.iter().any(|given| given.by == answer.by) {
+            if self
+                .approvals
+                .iter()
+                .any(|given| same_person(&given.by, &answer.by))
+            {
                 return Err(AnswerError::Twice);
             }
             self.approvals.push(GateApproval {

@@ -109,3 +109,15 @@ fn two_people_are_two() {
     waiting.answer(answer("bea", true, 2)).unwrap();
     assert_eq!((waiting.state, waiting.missing()), (GateState::Approved, 0));
 }
+
+#[test]
+fn a_person_counts_once_however_they_came_in() {
+    for again in ["ann", "oidc:ann", "Ann"] {
+        let mut gate = gate(2);
+        gate.answer(answer("ann", true, 1)).unwrap();
+        let twice = gate.answer(answer(again, true, 2));
+        assert!(matches!(twice, Err(AnswerError::Twice)), "{again}");
+        gate.answer(answer("oidc:bea", true, 3)).unwrap();
+        assert_eq!(gate.state, GateState::Approved);
+    }
+}

@@ -6,9 +6,11 @@
 //! wins.
 
 mod cache;
+mod changes;
 mod connect;
 mod failure;
 mod gates;
+mod log;
 mod memory;
 mod origins;
 mod reader;
@@ -79,12 +81,12 @@ impl SqliteStore {
     pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, StoreError> {
         let mut opening = watch::opening();
         let (path, conn) = connect::create(path.as_ref(), &options)?;
-        let cache = Arc::new(Cache::new(options.cache_bytes, rows::revision(&conn)?));
+        let cache = Arc::new(Cache::new(options.cache_bytes, changes::revision(&conn)?));
         let readers = Readers::open(&path, &options, cache.clone(), &mut opening)?;
         drop(opening);
         Ok(Self {
             readers,
-            writer: Writer::start(conn, &options, cache)?,
+            writer: Writer::start(conn, &path, &options, cache)?,
         })
     }
 
@@ -203,7 +205,7 @@ impl SessionStore for SqliteStore {
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        self.readers.snapshot(rows::revision)?;
+        self.readers.snapshot(changes::revision)?;
         self.writer.run(|batch: &Batch<'_>| batch.probe()).await
     }
 }

@@ -15,12 +15,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::cache::{Cache, Stamp};
 use super::failure::failed;
 use super::watch::{Mark, Opening, Watch};
-use super::{SqliteOptions, connect, rows};
+use super::{SqliteOptions, changes, connect, rows};
 use crate::{Session, StoreError, TokenDigest, TokenRecord};
 use tidegate_core::Ident;
 
@@ -34,9 +34,6 @@ pub(super) struct Readers {
     // Last: it must close after the connections.
     watch: Watch,
 }
-
-/// When more rows than this changed since the last look, it is cheaper to forget them all than to name them.
-const MOST_DROPPED: i64 = 10_000;
 
 impl Readers {
     pub(super) fn open(
@@ -72,7 +69,7 @@ impl Readers {
             };
             let stamp = Stamp {
                 row: stored.revision,
-                snapshot: rows::revision(conn)?,
+                snapshot: changes::revision(conn)?,
             };
             let session = Arc::new(stored.value);
             self.cache.sessions.keep(id, &session, stamp);
@@ -91,7 +88,7 @@ impl Readers {
             };
             let stamp = Stamp {
                 row: stored.revision,
-                snapshot: rows::revision(conn)?,
+                snapshot: changes::revision(conn)?,
             };
             let token = Arc::new(stored.value);
             self.cache.tokens.keep(digest, &token, stamp);
@@ -124,10 +121,10 @@ impl Readers {
         // Read before the snapshot is taken: whatever is applied by now need not be dropped again.
         let applied = self.cache.applied();
         self.snapshot(|conn| {
-            let revision = rows::revision(conn)?;
+            let revision = changes::revision(conn)?;
             if revision > applied {
                 self.cache
-                    .follow(revision, |cache| drop_changed(conn, cache, applied))?;
+                    .follow(revision, |cache| changes::drop_changed(conn, cache, applied))?;
             }
             Ok(())
         })?;
@@ -153,40 +150,6 @@ impl Readers {
         })
         .ok_or_else(|| StoreError::Backend("there is no connection to read by".to_owned()))
     }
-}
-
-fn drop_changed(conn: &Connection, cache: &Cache, applied: i64) -> Result<(), StoreError> {
-    let all = conn
-        .prepare_cached("SELECT id, revision FROM session WHERE revision > ?1 LIMIT ?2")
-        .and_then(|mut statement| {
-            let mut rows = statement.query(params![applied, MOST_DROPPED])?;
-            let mut count = 0;
-            while let Some(row) = rows.next()? {
-                cache.sessions.drop_older(row.get_ref(0)?.as_str()?, row.get(1)?);
-                count += 1;
-            }
-            Ok(count < MOST_DROPPED)
-        })
-        .map_err(failed)?;
-    if !all {
-        cache.sessions.drop_all();
-    }
-    let all = conn
-        .prepare_cached("SELECT digest, revision FROM token WHERE revision > ?1 LIMIT ?2")
-        .and_then(|mut statement| {
-            let mut rows = statement.query(params![applied, MOST_DROPPED])?;
-            let mut count = 0;
-            while let Some(row) = rows.next()? {
-                cache.tokens.drop_older(&TokenDigest(row.get(0)?), row.get(1)?);
-                count += 1;
-            }
-            Ok(count < MOST_DROPPED)
-        })
-        .map_err(failed)?;
-    if !all {
-        cache.tokens.drop_all();
-    }
-    Ok(())
 }
 
 /// A number of this thread's own.

@@ -23,12 +23,6 @@ pub(super) struct Stored<T> {
 const SESSION: &str =
     "SELECT id, user, agent, opened_at, label, kinds, halted_by, halted_at, epoch, revision FROM session";
 
-pub(super) fn revision(conn: &Connection) -> Result<i64, StoreError> {
-    conn.prepare_cached("SELECT revision FROM store WHERE only = 1")
-        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
-        .map_err(failed)
-}
-
 /// The session of that id. The caller holds a transaction, so that the three reads are of one moment.
 pub(super) fn session(conn: &Connection, id: &Ident) -> Result<Option<Stored<Session>>, StoreError> {
     let mut statement = conn
@@ -195,7 +189,7 @@ pub(super) fn update_session(
     revision: i64,
 ) -> Result<(), StoreError> {
     let id = before.value.id.as_str();
-    write_head(conn, id, before.epoch, after, revision)?;
+    write_head(conn, id, after, revision)?;
     let known = &before.value.context;
     for (step, rise) in after.rises().iter().enumerate().skip(known.rises().len()) {
         conn.prepare_cached(
@@ -240,7 +234,15 @@ pub(super) fn reset_session(
         statement.execute(params![id, epoch, reset.by.as_str(), reset.reason, reset.at.0])
     })
     .map_err(failed)?;
-    write_head(conn, id, epoch, &ContextState::clean(), revision)
+    conn.prepare_cached(
+        "UPDATE session SET label = ?2, kinds = '', halted_by = NULL, halted_at = NULL, epoch = ?3, revision = ?4
+         WHERE id = ?1",
+    )
+    .and_then(|mut statement| {
+        statement.execute(params![id, Label::CLEAN.class().as_str(), epoch, revision])
+    })
+    .map_err(failed)?;
+    Ok(())
 }
 
 /// Who lets a halted run go on. Without it the halt cannot be lifted.
@@ -269,22 +271,17 @@ pub(super) fn insert_resumption(
     Ok(())
 }
 
-fn write_head(
-    conn: &Connection,
-    id: &str,
-    epoch: i64,
-    state: &ContextState,
-    revision: i64,
-) -> Result<(), StoreError> {
+/// Writes a session's row in its epoch: one that names no epoch does not ask for the reset that would explain another.
+fn write_head(conn: &Connection, id: &str, state: &ContextState, revision: i64) -> Result<(), StoreError> {
     let kinds: Vec<_> = state.kinds().iter().map(Kind::as_str).collect();
     conn.prepare_cached(
-        "UPDATE session SET label = ?2, kinds = ?3, halted_by = ?4, halted_at = ?5, epoch = ?6, revision = ?7 WHERE id = ?1",
+        "UPDATE session SET label = ?2, kinds = ?3, halted_by = ?4, halted_at = ?5, revision = ?6 WHERE id = ?1",
     )
     .and_then(|mut statement| {
         let halt = state.halted();
         let (halted_by, halted_at) = (halt.map(|halt| halt.source.as_str()), halt.map(|halt| halt.at.0));
         let label = state.label().class().as_str();
-        statement.execute(params![id, label, kinds.join(","), halted_by, halted_at, epoch, revision])
+        statement.execute(params![id, label, kinds.join(","), halted_by, halted_at, revision])
     })
     .map_err(failed)?;
     Ok(())

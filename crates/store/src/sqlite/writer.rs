@@ -9,6 +9,7 @@
 //! leaves its neighbours as they are.
 
 use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
@@ -19,7 +20,7 @@ use tokio::sync::oneshot;
 
 use super::cache::Cache;
 use super::failure::{failed, io};
-use super::{SqliteOptions, rows};
+use super::{SqliteOptions, changes, log};
 use crate::{Session, StoreError, TokenRecord};
 
 /// The ways to the connection that writes.
@@ -35,6 +36,8 @@ struct Desk {
     cache: Arc<Cache>,
     /// Changes since the log was last copied back into the file.
     since_checkpoint: usize,
+    /// Where the log is, until it has been given room.
+    short_log: Option<PathBuf>,
 }
 
 /// An open transaction, and what has been changed in it.
@@ -56,6 +59,7 @@ struct Changed {
 impl Writer {
     pub(super) fn start(
         conn: Connection,
+        path: &Path,
         options: &SqliteOptions,
         cache: Arc<Cache>,
     ) -> Result<Self, StoreError> {
@@ -65,6 +69,7 @@ impl Writer {
             conn,
             cache,
             since_checkpoint: 0,
+            short_log: Some(log::of(path)),
         }));
         let shared = Arc::clone(&desk);
         let thread = std::thread::Builder::new()
@@ -97,7 +102,7 @@ impl Writer {
         let queue = self.queue.as_ref().ok_or_else(stopped)?;
         if let Some(mut desk) = self.free_desk() {
             desk.serve(vec![job]);
-            if desk.since_checkpoint >= CHECKPOINT_AFTER {
+            if desk.has_chores() {
                 // The thread does it where nobody waits. When the queue is full it has work already, and does it after that.
                 let _ = queue.try_send(Box::new(Nothing));
             }
@@ -245,6 +250,9 @@ where
 /// Copy the log back into the file after this many changes, when nobody waits for the answer to them any more.
 const CHECKPOINT_AFTER: usize = 512;
 
+/// A process that has made this many changes will make more, so that room in the log is worth its while.
+const ROOM_AFTER: usize = 16;
+
 fn work(desk: &Mutex<Desk>, queue: &Receiver<Box<dyn Job>>, batch: usize) {
     while let Ok(first) = queue.recv() {
         let mut desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
@@ -252,7 +260,7 @@ fn work(desk: &Mutex<Desk>, queue: &Receiver<Box<dyn Job>>, batch: usize) {
         let mut jobs = vec![first];
         jobs.extend(queue.try_iter().take(batch - 1));
         desk.serve(jobs);
-        desk.checkpoint();
+        desk.do_chores();
     }
 }
 
@@ -266,7 +274,19 @@ impl Desk {
         }
     }
 
-    fn checkpoint(&mut self) {
+    /// Whether there is something to do for the changes to come.
+    const fn has_chores(&self) -> bool {
+        self.since_checkpoint >= CHECKPOINT_AFTER
+            || (self.short_log.is_some() && self.since_checkpoint >= ROOM_AFTER)
+    }
+
+    fn do_chores(&mut self) {
+        if self.since_checkpoint >= ROOM_AFTER
+            && let Some(log) = self.short_log.take()
+        {
+            // Without room every change is as durable, only slower.
+            let _ = log::make_room(&mut self.conn, &log);
+        }
         if self.since_checkpoint >= CHECKPOINT_AFTER {
             self.since_checkpoint = 0;
             // What it cannot copy now stays in the log, durable, until the next time.
@@ -284,7 +304,7 @@ fn commit(conn: &mut Connection, jobs: &mut [Box<dyn Job>], cache: &Cache) -> Re
     let tx = Transaction::new(conn, TransactionBehavior::Immediate).map_err(failed)?;
     let batch = Batch {
         conn: &tx,
-        revision: rows::revision(&tx)? + 1,
+        revision: changes::revision(&tx)? + 1,
         changed: RefCell::default(),
     };
     match jobs {
@@ -307,9 +327,7 @@ fn commit(conn: &mut Connection, jobs: &mut [Box<dyn Job>], cache: &Cache) -> Re
     if sessions.is_empty() && tokens.is_empty() {
         return if beside { tx.commit() } else { tx.rollback() }.map_err(failed);
     }
-    tx.prepare_cached("UPDATE store SET revision = ?1")
-        .and_then(|mut statement| statement.execute([revision]))
-        .map_err(failed)?;
+    changes::note(&tx, revision, &sessions)?;
     tx.commit().map_err(failed)?;
     // INVARIANT (durable before acknowledged): only what is committed gets into the cache.
     cache.publish(revision, &sessions, &tokens);

@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use tidegate_core::{Ident, Role};
+use tidegate_core::{Ident, Role, is_vouched};
 use tidegate_gateway::{NewToken, new_token};
 use tidegate_store::TokenStore;
 
@@ -43,7 +43,7 @@ enum Verb {
         #[arg(long, value_parser = PossibleValuesParser::new(Role::ALL.map(Role::as_str)).try_map(|name| name.parse::<Role>()))]
         role: Role,
         /// Who holds it
-        #[arg(long, value_name = "NAME", value_parser = Ident::parse)]
+        #[arg(long, value_name = "NAME", value_parser = principal)]
         principal: Ident,
         /// The one agent it is for [default: any agent of its principal]
         #[arg(long, value_name = "NAME", value_parser = Ident::parse)]
@@ -64,6 +64,15 @@ enum Verb {
         #[command(flatten)]
         places: Places,
     },
+}
+
+/// A principal who may hold a token: the names of those whom a provider vouches for are the provider's to give.
+fn principal(text: &str) -> Result<Ident, String> {
+    let principal = Ident::parse(text).map_err(|error| error.to_string())?;
+    match is_vouched(&principal) {
+        true => Err("names that begin with oidc: are for people who sign in by a provider".to_owned()),
+        false => Ok(principal),
+    }
 }
 
 impl Token {
@@ -140,4 +149,22 @@ fn list(places: &Places) -> Result<(), Failure> {
         ))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_token_speaks_for_somebody_whom_a_provider_vouches_for() {
+        for (name, is_good) in [
+            ("alice", true),
+            ("alice@corp.example", true),
+            ("oidc:alice", false),
+            ("OIDC:alice", false),
+            ("al ice", false),
+        ] {
+            assert_eq!(principal(name).is_ok(), is_good, "{name}");
+        }
+    }
 }

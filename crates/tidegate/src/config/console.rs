@@ -1,22 +1,34 @@
 //! `[console]`: the pages at /console; and what in the file still waits for a person's eye there.
 
+use std::path::Path;
 use std::time::Duration;
 
 use tidegate_core::Name;
 use tidegate_gateway::{ConsoleOptions, Proposal};
 use toml::de::DeTable;
 
+use super::oidc::{self, Oidc};
 use super::walk::Section;
 
 /// What `tidegate wrap` writes above a tool that nobody has reviewed, before the reason.
 pub(crate) const PROPOSED: &str = "# Proposed, to be reviewed: ";
 
+/// The pages for people.
+#[derive(Clone, Debug)]
+pub(crate) struct Console {
+    /// What they are told, but for the provider.
+    pub(crate) options: ConsoleOptions,
+    /// Who signs people in, beside their tokens.
+    pub(crate) oidc: Option<Oidc>,
+}
+
 /// Reads the section; what is not said takes its default. `None` when there is to be no console.
-pub(super) fn read(root: &mut Section<'_, '_>, text: &str) -> Option<ConsoleOptions> {
+pub(super) fn read(root: &mut Section<'_, '_>, text: &str, directory: &Path) -> Option<Console> {
     let mut options = ConsoleOptions::STANDARD;
     options.proposals = proposals(text);
     let Some(mut section) = root.section("console") else {
-        return Some(options);
+        let oidc = None;
+        return Some(Console { options, oidc });
     };
     let enabled = section.flag("enabled").is_none_or(|at| at.value);
     for (key, bound) in [
@@ -27,7 +39,8 @@ pub(super) fn read(root: &mut Section<'_, '_>, text: &str) -> Option<ConsoleOpti
             *bound = Duration::from_secs(seconds);
         }
     }
-    enabled.then_some(options)
+    let oidc = oidc::read(&mut section, directory);
+    enabled.then_some(Console { options, oidc })
 }
 
 /// The tools below a line that says so.

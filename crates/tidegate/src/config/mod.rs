@@ -16,6 +16,7 @@ mod integrity;
 mod limits;
 mod mcp;
 mod model;
+mod oidc;
 mod openfga;
 mod problem;
 mod retention;
@@ -42,7 +43,7 @@ use toml::de::DeTable;
 
 pub(crate) use catalog::{Api, Catalog, Database, DatabasePlace, Directory, DocumentPlace};
 pub(crate) use citations::{Citation, Record};
-pub(crate) use console::PROPOSED;
+pub(crate) use console::{Console, PROPOSED};
 pub(crate) use detect::Detect;
 pub(crate) use egress::Egress;
 pub(crate) use gates::Gates;
@@ -104,7 +105,7 @@ pub(crate) struct Config {
     /// The sources that the gateway reads itself.
     pub(crate) catalog: Catalog,
     /// The pages for people, if there are to be any.
-    pub(crate) console: Option<tidegate_gateway::ConsoleOptions>,
+    pub(crate) console: Option<Console>,
     /// Where what runs in a session may connect to.
     pub(crate) egress: Egress,
     /// What commands in a sandbox see.
@@ -180,7 +181,7 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
     let catalog = catalog::read(&mut root, directory, &servers);
     // What a connector reads must not hold the state, as little as a workspace may.
     workspaces.extend(catalog.directories.iter().map(|files| files.root.clone()));
-    let console = console::read(&mut root, text);
+    let console = console::read(&mut root, text, directory);
     let egress = egress::read(&mut root, directory);
     places.refuse_inside(&workspaces, report);
     let tools = sandbox::with_shell(tools?, &sandbox)?;

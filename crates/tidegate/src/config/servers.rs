@@ -161,7 +161,7 @@ pub(super) fn read_url(section: &Section<'_, '_>, text: At<&str>) -> Option<Url>
     Some(url)
 }
 
-fn is_loopback(url: &Url) -> bool {
+pub(super) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Domain(name)) => name == "localhost",
         Some(url::Host::Ipv4(ip)) => ip.is_loopback(),

@@ -33,7 +33,7 @@ export async function browse(url, { dark = false, width = 1280, height = 860 } =
     args: [
       "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
       "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-      "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+      "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
     ],
   });
   const page = context.pages()[0] ?? (await context.newPage());
@@ -82,5 +82,5 @@ export function agent(url, token) {
 }
 
 export function clear() {
-  for (const profile of profiles) rmSync(profile, { recursive: true, force: true });
+  for (const profile of profiles) rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }

@@ -19,11 +19,11 @@ const EVERYDAY: &[u8] = b" the of and to in is that for on with as was this by a
 /// What standing once in the everyday words adds.
 const IN_EVERYDAY_WORDS: u32 = 6;
 
-/// How common two bytes in a row are, in any case, on a rough scale.
-pub(super) fn of_pair(pair: [u8; 2]) -> u32 {
-    let pair = pair.map(|byte| byte.to_ascii_lowercase());
-    let bytes: u32 = pair.into_iter().map(of_byte).sum();
-    let standing = memchr::memmem::find_iter(EVERYDAY, &pair).count();
+/// How common three bytes in a row are, in any case, on a rough scale.
+pub(super) fn of_three(three: [u8; 3]) -> u32 {
+    let three = three.map(|byte| byte.to_ascii_lowercase());
+    let bytes: u32 = three.into_iter().map(of_byte).sum();
+    let standing = memchr::memmem::find_iter(EVERYDAY, &three).count();
     bytes + IN_EVERYDAY_WORDS * u32::try_from(standing).unwrap_or(u32::MAX / 64)
 }
 

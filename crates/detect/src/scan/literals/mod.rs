@@ -3,18 +3,19 @@
 //! An automaton over thousands of keywords costs a dependent load for each byte. Here most bytes are passed over by
 //! arithmetic on whole chunks. Nearly all literals are names and words, which count only where a word starts: those are
 //! looked up by their first bytes at the starts of words, one small look for each word of the text (see `starts`). The few
-//! that count inside words are told by two bytes in a row that ordinary text seldom has (see `pairs`). Both are filters,
+//! that count inside words are told by three bytes in a row that ordinary text seldom has (see `threes`). Both are filters,
 //! never answers: they may let too much through and can let nothing slip.
 
 mod commonness;
-mod pairs;
 mod starts;
+mod threes;
 
 use std::ops::Range;
 
+use super::signs::BlockSigns;
 use crate::candidates::{Case, Literal, MIN_LITERAL};
-use pairs::Pairs;
 use starts::Starts;
+use threes::Threes;
 
 const FOLD: u64 = 0x2020_2020_2020_2020;
 
@@ -22,7 +23,7 @@ const FOLD: u64 = 0x2020_2020_2020_2020;
 pub(crate) struct LiteralSet {
     literals: Vec<Registered>,
     starts: Starts,
-    pairs: Pairs,
+    threes: Threes,
 }
 
 struct Registered {
@@ -70,28 +71,31 @@ impl LiteralSet {
             .into_iter()
             .filter_map(|number| Some((number, &*literals.get(number)?.bytes)));
         Self {
-            pairs: Pairs::new(inside.collect()),
+            threes: Threes::new(inside.collect()),
             starts: Starts::new(at_starts),
             literals,
         }
     }
 
-    /// Reports every literal whose representative bytes start in `block`, which is a part of `text`. A literal that counts
-    /// at the start of a word is reported where one starts; elsewhere it may be reported or not.
-    pub(crate) fn find(&self, text: &[u8], block: Range<usize>, hits: &mut Vec<LiteralHit>) {
-        self.starts.find(text, block.clone(), |at, entry| {
+    /// Reports every literal whose representative bytes start in the block of these signs, which is a part of `text`. A
+    /// literal that counts at the start of a word is reported where one starts; elsewhere it may be reported or not.
+    pub(super) fn find(&self, text: &[u8], signs: &BlockSigns, hits: &mut Vec<LiteralHit>) {
+        self.starts.find(text, signs, |at, entry| {
             self.confirm(text, at, entry, hits);
         });
-        self.pairs.find(text, block, |at, entry| {
+        self.threes.find(text, signs.block(), |at, entry| {
             self.confirm(text, at, entry, hits);
         });
     }
 
     fn confirm(&self, text: &[u8], at: usize, entry: &Entry, hits: &mut Vec<LiteralHit>) {
-        let Some(start) = at.checked_sub(entry.offset) else {
+        let Some(start) = at.checked_sub(entry.offset as usize) else {
             return;
         };
-        let Some(literal) = self.literals.get(entry.literal) else {
+        if entry.before.is_some() && entry.before != text.get(at.wrapping_sub(1)).map(|byte| byte | 0x20) {
+            return;
+        }
+        let Some(literal) = self.literals.get(entry.literal as usize) else {
             return;
         };
         if entry.is_whole || literal.stands_at(text, start) {
@@ -127,13 +131,19 @@ struct Entry {
     /// Up to eight bytes from the offset on, folded, and which of them there are.
     head: u64,
     mask: u64,
-    offset: usize,
-    literal: usize,
+    offset: u32,
+    literal: u32,
+    /// The byte before the offset, folded; nothing when the offset is 0.
+    before: Option<u8>,
     /// Whether nothing is left to compare where the bytes agree.
     is_whole: bool,
 }
 
 impl Entry {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "there are far fewer than 2^32 literals, and each is far shorter"
+    )]
     fn new(literal: usize, bytes: &[u8], offset: usize) -> Self {
         let rest = bytes.get(offset..).unwrap_or_default();
         let mask = u64::MAX
@@ -142,8 +152,12 @@ impl Entry {
         Self {
             head: folded(rest, 0) & mask,
             mask,
-            offset,
-            literal,
+            offset: offset as u32,
+            literal: literal as u32,
+            before: offset
+                .checked_sub(1)
+                .and_then(|at| bytes.get(at))
+                .map(|byte| byte | 0x20),
             is_whole: false,
         }
     }
@@ -175,16 +189,6 @@ fn padded(rest: &[u8]) -> [u8; 8] {
     bytes
 }
 
-/// Which bits stand for the bytes of a chunk that lie before the end of a block.
-#[inline(always)]
-const fn before_end(at: usize, end: usize) -> u64 {
-    if end - at < 64 {
-        (1 << (end - at)) - 1
-    } else {
-        u64::MAX
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,7 +200,9 @@ mod tests {
     fn fast(set: &LiteralSet, text: &[u8], block: usize) -> Vec<Place> {
         let mut hits = Vec::new();
         for start in (0..text.len()).step_by(block) {
-            set.find(text, start..(start + block).min(text.len()), &mut hits);
+            let mut signs = BlockSigns::default();
+            signs.read(text, start..(start + block).min(text.len()));
+            set.find(text, &signs, &mut hits);
         }
         let mut all: Vec<_> = hits
             .into_iter()

@@ -4,11 +4,10 @@
 //! It also starts after an escape such as `\n` or `%3D` in a string inside a string, and at every letter of a run so long
 //! that someone may have glued words together. Where a character beyond ASCII begins, a literal of that script may begin.
 
-use std::ops::Range;
-
-use super::{Entry, before_end, folded};
+use super::super::signs::{BlockSigns, Signs};
+use super::{Entry, folded};
 use crate::candidates::{Case, Literal, Stands};
-use crate::lanes::{Lanes, WIDTH, set_bits};
+use crate::lanes::{self, WIDTH, before_end};
 
 /// Bits of the filter, as a power of two: so many that few collide, so few that it stays in the nearest cache.
 const FILTER_BITS: u32 = 18;
@@ -49,12 +48,13 @@ pub(super) fn anchor(literal: &Literal) -> Option<usize> {
         .or_else(|| (first.is_ascii_digit() && counts_at_start).then_some(0))
 }
 
-/// How many bytes say of a long literal that it may start.
+/// Six bytes, and eight.
 const MANY: u64 = 0xffff_ffff_ffff;
+const MOST: u64 = u64::MAX;
 
 /// The literals by their first bytes.
 pub(super) struct Starts {
-    /// By four bytes for literals of up to five, and by six for longer ones.
+    /// By eight bytes for literals that have them, by six, four or three for shorter ones.
     filter: Box<[u32; FILTER_WORDS]>,
     /// Entries of four bytes or more, and shorter ones.
     long: Table,
@@ -78,14 +78,14 @@ impl Starts {
             short: Table::new(Vec::new(), FACTOR),
         };
         for entry in &entries {
-            if entry.mask & MANY == MANY {
+            if entry.mask == MOST {
+                starts.set(number_of_most(entry.head));
+            } else if entry.mask & MANY == MANY {
                 starts.set(number_of_many(entry.head));
             } else if gram_is_whole(entry) {
                 starts.set(number(gram(entry.head)));
             } else {
-                // Every fourth byte, as the text's are read: folded.
-                let fourths = (0..=u32::from(u8::MAX)).filter(|fourth| fourth & 0x20 != 0);
-                fourths.for_each(|fourth| starts.set(number(gram(entry.head) | fourth << 24)));
+                starts.set(number_of_three(entry.head));
             }
         }
         let (long, short) = entries.into_iter().partition(gram_is_whole);
@@ -95,23 +95,30 @@ impl Starts {
         starts
     }
 
-    /// Calls `found` with each entry that may stand where a word starts in `block`.
-    #[inline(always)]
-    pub(super) fn find(&self, text: &[u8], block: Range<usize>, mut found: impl FnMut(usize, &Entry)) {
-        let mut before = Signs::before(text, block.start);
-        let mut next = Lanes::ask(text, block.start, 0, Signs::of);
-        for at in block.clone().step_by(WIDTH) {
-            let here = next;
-            next = Lanes::ask(text, at + WIDTH, 0, Signs::of);
-            let starts = here.starts(&before, &next) & before_end(at, block.end);
-            before = here;
-            for offset in set_bits(starts) {
-                let bytes = folded(text, at + offset);
-                if self.may_start(bytes) {
-                    let entries = self.long.entries(bytes).iter().chain(self.short.entries(bytes));
-                    for entry in entries.filter(|entry| entry.agrees(bytes)) {
-                        found(at + offset, entry);
+    /// Calls `found` with each entry that may stand where a word starts in the block of these signs.
+    pub(super) fn find(&self, text: &[u8], signs: &BlockSigns, mut found: impl FnMut(usize, &Entry)) {
+        let end = signs.block().end;
+        let mut places = Places::new();
+        let mut chunks = signs.chunks().peekable();
+        while let Some(&(first, _)) = chunks.peek() {
+            lanes::at_its_best(
+                #[inline(always)]
+                || {
+                    for (at, [before, here, next]) in chunks.by_ref().take(CHUNKS) {
+                        let starts = starts(here, before, next) & before_end(at, end);
+                        places.push(at - first, starts);
                     }
+                    places.retain(
+                        #[inline(always)]
+                        |place| self.may_start(folded(text, first + place)),
+                    );
+                },
+            );
+            for place in places.drain() {
+                let bytes = folded(text, first + place);
+                let entries = self.long.entries(bytes).iter().chain(self.short.entries(bytes));
+                for entry in entries.filter(|entry| entry.agrees(bytes)) {
+                    found(first + place, entry);
                 }
             }
         }
@@ -131,10 +138,13 @@ impl Starts {
         reason = "a number below 2^FILTER_BITS has its word"
     )]
     fn may_start(&self, bytes: u64) -> bool {
-        let (few, many) = (number(gram(bytes)), number_of_many(bytes));
+        let (three, few) = (number_of_three(bytes), number(gram(bytes)));
+        let (many, most) = (number_of_many(bytes), number_of_most(bytes));
+        let three = self.filter[three as usize >> 5] >> (three & 31);
         let few = self.filter[few as usize >> 5] >> (few & 31);
         let many = self.filter[many as usize >> 5] >> (many & 31);
-        (few | many) & 1 != 0
+        let most = self.filter[most as usize >> 5] >> (most & 31);
+        (three | few | many | most) & 1 != 0
     }
 }
 
@@ -188,71 +198,100 @@ const fn number(gram: u32) -> u32 {
     gram.wrapping_mul(FACTOR) >> (32 - FILTER_BITS)
 }
 
+/// Which bit of the filter stands for three bytes.
+#[inline(always)]
+const fn number_of_three(bytes: u64) -> u32 {
+    // The fourth byte is shifted out.
+    gram(bytes << 8).wrapping_mul(0x85eb_ca6b) >> (32 - FILTER_BITS)
+}
+
 /// Which bit of the filter stands for six bytes.
 #[inline(always)]
 const fn number_of_many(bytes: u64) -> u32 {
     ((bytes << 16).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - FILTER_BITS)) as u32
 }
 
-/// What the bytes of a chunk are, one bit for each.
-#[derive(Clone, Copy)]
-struct Signs {
-    letters: u64,
-    capitals: u64,
-    digits: u64,
-    /// `\\` and `%`.
-    escapes: u64,
-    leads: u64,
+/// Which bit of the filter stands for eight bytes.
+#[inline(always)]
+const fn number_of_most(bytes: u64) -> u32 {
+    (bytes.wrapping_mul(0xd6e8_feb8_6659_fd93) >> (64 - FILTER_BITS)) as u32
 }
 
-impl Signs {
-    #[inline(always)]
-    fn of(chunk: Lanes) -> Self {
-        let leads = if chunk.beyond_ascii() == 0 {
-            0
-        } else {
-            chunk.between(0xc0, 0xff).bits()
-        };
+/// How many chunks are looked at before the words that start in them are looked up.
+const CHUNKS: usize = 16;
+
+/// How many places are written at once.
+const AT_ONCE: usize = 8;
+
+/// Places in some chunks in a row. Where the next word starts cannot be foretold, and whether it is worth a look neither:
+/// so places are written whether they count or not, and only the number of those that count is kept, which costs no jump.
+struct Places {
+    places: [u16; CHUNKS * WIDTH + AT_ONCE],
+    count: usize,
+}
+
+impl Places {
+    const fn new() -> Self {
         Self {
-            letters: chunk.letters().bits(),
-            capitals: chunk.between(b'A', b'Z').bits(),
-            digits: chunk.digits().bits(),
-            escapes: (chunk.are(b'\\') | chunk.are(b'%')).bits(),
-            leads,
+            places: [0; CHUNKS * WIDTH + AT_ONCE],
+            count: 0,
         }
     }
 
-    /// The signs of the chunk that ends at a place; before the start of the text stands nothing.
-    fn before(text: &[u8], at: usize) -> Self {
-        let missing = u32::try_from(WIDTH.saturating_sub(at)).unwrap_or(0);
-        let signs = Lanes::ask(text, at.saturating_sub(WIDTH), 0, Self::of);
-        let moved = |bits: u64| bits.checked_shl(missing).unwrap_or(0);
-        Self {
-            letters: moved(signs.letters),
-            capitals: moved(signs.capitals),
-            digits: moved(signs.digits),
-            escapes: moved(signs.escapes),
-            leads: moved(signs.leads),
+    /// Adds the places of the bits that are set, counted from `first`.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "places are below CHUNKS * WIDTH")]
+    fn push(&mut self, first: usize, mut bits: u64) {
+        let end = self.count + bits.count_ones() as usize;
+        while self.count < end {
+            let slots = self.places.get_mut(self.count..self.count + AT_ONCE);
+            for slot in slots.unwrap_or_default() {
+                *slot = (first + bits.trailing_zeros() as usize) as u16;
+                bits &= bits.wrapping_sub(1);
+            }
+            self.count += AT_ONCE;
         }
+        self.count = end;
     }
 
-    /// Where words start.
+    /// Drops the places that are not wanted.
     #[inline(always)]
-    fn starts(&self, before: &Self, next: &Self) -> u64 {
-        let (joined, joined_before) = (self.letters | self.digits, before.letters | before.digits);
-        let small = self.letters & !self.capitals;
-        let small_before = before.letters & !before.capitals;
-        let follows_digit = self.digits << 1 | before.digits >> 63;
-        let follows_small = small << 1 | small_before >> 63;
-        let first = !(joined << 1 | joined_before >> 63);
-        // An escape has one letter, a code two digits.
-        let escaped = self.escapes << 2 | self.escapes << 3 | before.escapes >> 62 | before.escapes >> 61;
-        joined & (first | escaped)
-            | self.letters & follows_digit
-            | self.capitals & follows_small
-            | self.leads
-            | glued(before.letters, self.letters, next.letters)
+    #[expect(clippy::indexing_slicing, reason = "both are below the count")]
+    fn retain(&mut self, wanted: impl Fn(usize) -> bool) {
+        let mut kept = 0;
+        for number in 0..self.count.min(self.places.len()) {
+            let place = self.places[number];
+            self.places[kept] = place;
+            kept += usize::from(wanted(usize::from(place)));
+        }
+        self.count = kept;
     }
+
+    /// The places, in order; none are left.
+    #[inline(always)]
+    fn drain(&mut self) -> impl Iterator<Item = usize> {
+        let count = std::mem::take(&mut self.count);
+        let places = self.places.get(..count).unwrap_or_default();
+        places.iter().map(|place| usize::from(*place))
+    }
+}
+
+/// Where words start in a chunk between two others.
+#[inline(always)]
+fn starts(here: &Signs, before: &Signs, next: &Signs) -> u64 {
+    let (joined, joined_before) = (here.letters | here.digits, before.letters | before.digits);
+    let small = here.letters & !here.capitals;
+    let small_before = before.letters & !before.capitals;
+    let follows_digit = here.digits << 1 | before.digits >> 63;
+    let follows_small = small << 1 | small_before >> 63;
+    let first = !(joined << 1 | joined_before >> 63);
+    // An escape has one letter, a code two digits.
+    let escaped = here.escapes << 2 | here.escapes << 3 | before.escapes >> 62 | before.escapes >> 61;
+    joined & (first | escaped)
+        | here.letters & follows_digit
+        | here.capitals & follows_small
+        | here.leads
+        | glued(before.letters, here.letters, next.letters)
 }
 
 /// The letters of long runs.

@@ -3,6 +3,7 @@
 pub(super) mod gate;
 pub(super) mod overview;
 pub(super) mod plan;
+pub(super) mod provider;
 pub(super) mod queue;
 pub(super) mod record;
 pub(super) mod session;

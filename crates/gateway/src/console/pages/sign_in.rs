@@ -4,7 +4,7 @@
 //! read that cookie nor send it along, and so cannot sign somebody in under another name.
 
 use axum::extract::{Form, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{AppendHeaders, Html, IntoResponse, Redirect, Response};
 use maud::html;
 use serde::Deserialize;
@@ -12,10 +12,11 @@ use sha2::{Digest, Sha256};
 use tidegate_engine::{Act, Reach, access::reach};
 
 use super::Refused;
+use crate::App;
 use crate::console::layout;
 use crate::console::pieces::hex;
 use crate::console::posted::{Nothing, Posted};
-use crate::console::sign_ins::{random, same};
+use crate::console::sign_ins::{Holder, random, same};
 use crate::console::visitor::{cookie, name, set_cookie};
 use crate::problem::Problem;
 use crate::router::Shared;
@@ -32,8 +33,8 @@ pub(crate) struct Entering {
 }
 
 /// The form.
-pub(crate) async fn show(headers: HeaderMap) -> Response {
-    match door(&headers, None) {
+pub(crate) async fn show(State(app): Shared, headers: HeaderMap) -> Response {
+    match door(&app, &headers, None) {
         Ok(response) => response,
         Err(refused) => refused.into_response(),
     }
@@ -53,22 +54,15 @@ pub(crate) async fn enter(
     let digest = crate::digest(form.token.trim());
     let record = app.tokens.find(&digest).await?;
     let Some(record) = record.filter(|record| record.revoked_at.is_none()) else {
-        return door(&headers, Some("This token is unknown or revoked."));
+        return door(&app, &headers, Some("This token is unknown or revoked."));
     };
     if reach(record.role, Act::Browse) == Reach::Nothing {
         let why = "This token is for a program. The console is for people: a human-operator, a pii-authorized-reviewer, \
                    an auditor or an admin.";
-        return door(&headers, Some(why));
+        return door(&app, &headers, Some(why));
     }
-    if let Some((key, _)) = cookie(&headers, name(&headers)).and_then(|old| app.console.sign_ins.find(old)) {
-        app.console.sign_ins.end(&key);
-    }
-    let begun = app
-        .console
-        .sign_ins
-        .begin(digest)
-        .map_err(|_| Problem::internal())?;
-    let given = set_cookie(&headers, name(&headers), Some(&begun.cookie));
+    end_earlier(&app, &headers);
+    let given = begin(&app, &headers, Holder::Token(digest))?;
     let taken = set_cookie(&headers, DOOR, None);
     let cookies = AppendHeaders([(header::SET_COOKIE, given), (header::SET_COOKIE, taken)]);
     Ok((cookies, Redirect::to("/console")).into_response())
@@ -81,18 +75,37 @@ pub(crate) async fn leave(State(app): Shared, headers: HeaderMap, posted: Posted
     ([(header::SET_COOKIE, taken)], Redirect::to("/console/sign-in")).into_response()
 }
 
-fn door(headers: &HeaderMap, mistake: Option<&str>) -> Result<Response, Refused> {
+/// Begins a visit under a cookie that nobody has seen before, and gives the header with it.
+pub(super) fn begin(app: &App, headers: &HeaderMap, holder: Holder) -> Result<HeaderValue, Refused> {
+    let begun = app.console.sign_ins.begin(holder);
+    let begun = begun.map_err(|_| Problem::internal())?;
+    Ok(set_cookie(headers, name(headers), Some(&begun.cookie)))
+}
+
+/// Ends the visit that this browser has, if it has one.
+pub(super) fn end_earlier(app: &App, headers: &HeaderMap) {
+    let earlier = cookie(headers, name(headers)).and_then(|old| app.console.sign_ins.find(old));
+    if let Some((key, _)) = earlier {
+        app.console.sign_ins.end(&key);
+    }
+}
+
+fn door(app: &App, headers: &HeaderMap, mistake: Option<&str>) -> Result<Response, Refused> {
     let held = random().map_err(|_| Problem::internal())?;
     let content = html! {
         h1 { "Sign in" }
-        p.faint { "What agents may carry where is decided here. Show your token to come in." }
+        p.faint { "What agents may carry where is decided here." @if app.console.oidc.is_none() { " Show your token to come in." } }
         @if let Some(mistake) = mistake { p.mistake role="alert" { (mistake) } }
+        @if let Some(oidc) = &app.console.oidc {
+            a.button.primary href="/console/sign-in/oidc" { "Sign in with " (oidc.name()) }
+            p.or { "or with a token" }
+        }
         form method="post" action="/console/sign-in" autocomplete="off" {
             input type="hidden" name="csrf" value=(form_secret(&held));
             label for="token" { "Token" }
             input id="token" name="token" type="password" required autocomplete="off" spellcheck="false" autofocus;
             p.hint { "An administrator makes one: " code { "tidegate token create --role human-operator --principal NAME" } }
-            button.primary type="submit" { "Sign in" }
+            button.primary[app.console.oidc.is_none()] type="submit" { @match app.console.oidc { Some(_) => "Sign in with a token", None => "Sign in" } }
         }
     };
     let status = if mistake.is_some() {

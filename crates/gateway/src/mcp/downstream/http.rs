@@ -21,6 +21,7 @@ use tidegate_engine::Caller;
 use tokio::sync::mpsc;
 
 use super::belonging::{SESSION, check_place, json_type, named_session, refuse, session_of};
+use super::carried::Carried;
 use super::lingering::Lingering;
 use super::streams::{Reader, Stream};
 use crate::auth::Known;
@@ -78,8 +79,8 @@ async fn take(mcp: &Arc<Mcp>, caller: &Caller, headers: &HeaderMap, message: Mes
             let era = era::of(&request);
             let greets = era == Era::Greeted && request.method() == "initialize";
             let (outlet, outgoing) = Outlet::new();
-            tokio::spawn(Arc::clone(&session).handle(request, outlet));
-            let mut response = answer(&session, era, outgoing).await;
+            let work = Carried::new(Arc::clone(&session).handle(request, outlet));
+            let mut response = answer(&session, era, outgoing, work).await;
             if greets && let Ok(id) = HeaderValue::from_str(session.id.as_str()) {
                 response.headers_mut().insert(SESSION, id);
             }
@@ -150,13 +151,25 @@ fn ready(app: &App, headers: &HeaderMap) -> Result<Arc<Mcp>, Box<Response>> {
 }
 
 /// The answer to a request: as JSON when it comes alone and soon, as a stream otherwise.
-async fn answer(session: &Session, era: Era, outgoing: mpsc::Receiver<Outgoing>) -> Response {
+async fn answer(
+    session: &Session,
+    era: Era,
+    outgoing: mpsc::Receiver<Outgoing>,
+    mut work: Carried,
+) -> Response {
     let linger = match era {
         Era::Greeted => session.abandon_after(),
         Era::Stateless => Duration::ZERO,
     };
     let mut outgoing = Lingering::new(outgoing, linger);
-    let first = match tokio::time::timeout(STREAM_AFTER, outgoing.recv()).await {
+    let first = async {
+        tokio::select! {
+            biased;
+            () = &mut work => outgoing.recv().await,
+            message = outgoing.recv() => message,
+        }
+    };
+    let first = match tokio::time::timeout(STREAM_AFTER, first).await {
         Ok(Some(Outgoing::Answer { line, code })) => {
             return (status(era, code), json_type(), line).into_response();
         }
@@ -164,6 +177,8 @@ async fn answer(session: &Session, era: Era, outgoing: mpsc::Receiver<Outgoing>)
         Ok(Some(message)) => Some(message),
         Err(_) => None,
     };
+    // What is left of the work goes on beside the stream.
+    drop(work);
     if session.can_resume() {
         let stream = session.streams.begin(first, outgoing);
         let readable = resumable(Arc::clone(&stream), 0);

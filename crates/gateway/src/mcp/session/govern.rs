@@ -43,7 +43,7 @@ impl Session {
         outlet: &Outlet,
         request: Envelope,
     ) -> Result<Envelope, Stopped> {
-        let mut params = Object::clone(&request.params());
+        let params = request.params();
         let name = params.text("name").unwrap_or_default();
         let unknown = || {
             let name = Name::parse(&name).map_or_else(|_| String::new(), |name| format!(" \"{name}\""));
@@ -60,7 +60,6 @@ impl Session {
         }
         let subject = self.target(&subject, &params)?;
         let payload = content_of(&params)?;
-        params.set("name", raw(&own));
         let errand = Errand {
             key,
             outlet: outlet.clone(),
@@ -68,7 +67,15 @@ impl Session {
             subject,
             seal: veil::asks_for_seal(&params),
         };
-        self.exchange(&errand, payload, request.with_params(params)).await
+        // A tool that its server knows by the same name is called in the words that came.
+        let request = if own == name {
+            request
+        } else {
+            let mut renamed = Object::clone(&params);
+            renamed.set("name", raw(&own));
+            request.with_params(renamed)
+        };
+        self.exchange(&errand, payload, request).await
     }
 
     /// The tool that a call is really for. Only its arguments name it: they are what the server will go by.
@@ -168,9 +175,10 @@ impl Session {
         let Some(result) = answer.result() else {
             return Ok(answer);
         };
-        self.remember_task(*server, subject, result);
+        let value = strict::read(result)?;
+        self.remember_task(*server, subject, &value);
         let seen = self
-            .admit(subject, result, (Form::McpResult, *seal), Some(outlet))
+            .admit_read(subject, (result, value), (Form::McpResult, *seal), Some(outlet))
             .await?;
         Ok(match seen {
             Some(changed) => answer.with_result(changed),
@@ -184,16 +192,27 @@ impl Session {
         &self,
         subject: &Name,
         content: &RawValue,
-        (form, seal): (Form, bool),
+        how: (Form, bool),
         outlet: Option<&Outlet>,
     ) -> Result<Option<Raw>, Stopped> {
         let value = strict::read(content)?;
+        self.admit_read(subject, (content, value), how, outlet).await
+    }
+
+    /// The same for content that was read already.
+    async fn admit_read(
+        &self,
+        subject: &Name,
+        (content, value): (&RawValue, Value),
+        (form, seal): (Form, bool),
+        outlet: Option<&Outlet>,
+    ) -> Result<Option<Raw>, Stopped> {
         if value.as_object().is_some_and(Map::is_empty) {
             // Says that it is done, and nothing else.
             return Ok(None);
         }
         let bringing = Bringing {
-            content: Payload::new(value.clone()),
+            content: Payload::new(value),
             form,
             seal,
             catalogued: None,
@@ -202,7 +221,10 @@ impl Session {
         let delivered = engine.bring(&self.caller, &self.id, subject, bringing).await?;
         self.tell_label(&delivered.session, outlet).await;
         let seen = delivered.content.ok_or_else(withheld)?.into_exposed();
-        Ok((seen != value).then(|| raw(&seen)))
+        if delivered.untouched || seen == strict::read(content)? {
+            return Ok(None);
+        }
+        Ok(Some(raw(&seen)))
     }
 
     /// Tells the client that its tools are others now, if the label rose above what it was last told.
@@ -226,14 +248,17 @@ impl Session {
     }
 
     /// Which tool a task belongs to, so that its result counts as that tool's.
-    fn remember_task(&self, server: usize, subject: &Name, result: &RawValue) {
-        let task = Object::read(result).and_then(|result| {
-            let inner = result.object("task");
-            inner.unwrap_or(result).text("taskId")
-        });
+    fn remember_task(&self, server: usize, subject: &Name, result: &Value) {
+        let inner = result.get("task").filter(|task| task.is_object());
+        let task = inner.unwrap_or(result).get("taskId").and_then(Value::as_str);
+        let Some(task) = task.filter(|task| task.len() <= 512) else {
+            return;
+        };
         let mut tasks = locked(&self.tasks);
-        if let Some(task) = task.filter(|task| task.len() <= 512 && tasks.len() < MOST_TASKS) {
-            tasks.entry(task).or_insert_with(|| (server, subject.clone()));
+        if tasks.len() < MOST_TASKS {
+            tasks
+                .entry(task.to_owned())
+                .or_insert_with(|| (server, subject.clone()));
         }
     }
 

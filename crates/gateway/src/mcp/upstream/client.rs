@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use tidegate_connect::{HttpsClient, https_client};
@@ -62,6 +62,13 @@ impl Answer {
         let kind = self.headers.get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         kind.split(';').next().unwrap_or_default().trim()
+    }
+
+    /// How many bytes its body will have, as far as the server says so.
+    pub(super) fn announced(&self) -> usize {
+        let length = self.headers.get(CONTENT_LENGTH);
+        let length = length.and_then(|length| length.to_str().ok());
+        length.and_then(|length| length.parse().ok()).unwrap_or(0)
     }
 
     /// Whether it is a stream of events.

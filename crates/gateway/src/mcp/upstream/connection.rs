@@ -231,8 +231,10 @@ impl Connection {
                     std::future::pending().await
                 };
                 tokio::select! {
-                    outcome = waiting => outcome,
+                    // First what is read: the answer is then there when it is looked for.
+                    biased;
                     () = reading => Err(UpstreamError::Gone),
+                    outcome = waiting => outcome,
                 }
             }
         };

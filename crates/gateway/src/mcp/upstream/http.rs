@@ -28,6 +28,9 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// How often a stream that breaks off is taken up again for one answer.
 const MOST_RESUMES: u32 = 20;
 
+/// As much room is made for an answer because its server says so; more is made as it comes.
+const MOST_TRUSTED: usize = 256 << 10;
+
 /// How long to wait before taking a stream up again, where the server does not say.
 const RESUME_AFTER: Duration = Duration::from_millis(500);
 
@@ -244,7 +247,7 @@ impl Exchange {
         id: Option<u64>,
         status: StatusCode,
     ) -> Result<(), UpstreamError> {
-        let mut body = Vec::new();
+        let mut body = Vec::with_capacity(answer.announced().min(MOST_TRUSTED));
         while let Some(piece) = answer.piece().await? {
             if body.len() + piece.len() > self.bounds.message_bytes {
                 return Err(UpstreamError::TooLarge);
