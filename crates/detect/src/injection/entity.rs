@@ -19,7 +19,7 @@ pub(super) fn find(text: &str, tokens: &mut Vec<Token>) {
                 tokens.push(Token::of(start..end, class));
             }
         };
-        let named = (signs.upper || signs.underscore) && is_tool_name(word);
+        let named = (signs.upper || signs.underscore) && is_tool_name(word) && !names_member(text, end);
         push(Class::Address, signs.at && is_mail_address(word), start);
         push(Class::Link, signs.dot && is_link(word), start);
         push(Class::Account, signs.digits && is_account(word), start);
@@ -178,6 +178,12 @@ fn is_tool_name(word: &str) -> bool {
         .filter(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()))
         .count();
     humps >= 1 || (word.contains('_') && word.bytes().any(|b| b.is_ascii_lowercase()))
+}
+
+/// Whether a quote and a colon follow: the word is a member of a record, not something that is said in it.
+fn names_member(text: &str, end: usize) -> bool {
+    let after = text.get(end..).and_then(|after| after.strip_prefix(['"', '\'']));
+    after.is_some_and(|after| after.starts_with(':'))
 }
 
 /// An address, a path, a channel, or an identifier: letters with digits, or many digits.
