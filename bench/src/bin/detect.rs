@@ -98,13 +98,15 @@ fn own_figures(detector: &Detector, text: &[u8]) -> [Figure; 3] {
 }
 
 fn figure(name: &str, text: &[u8], work: impl Fn(&[u8]) -> usize) -> Figure {
+    // What is made once, when it is first wanted, does not count.
+    let findings = work(text) as u64;
     let time = mean_time(|| {
         black_box(work(black_box(text)));
     });
     Figure {
         peer: name.into(),
         speed: megabytes(text.len()) / time.as_secs_f64(),
-        findings: work(text) as u64,
+        findings,
     }
 }
 
@@ -116,7 +118,7 @@ fn print_figure(figure: &Figure, whole: f64) {
         findings,
     } = figure;
     println!(
-        "  {peer:<40} {speed:>9.1} MB/s  {findings:>7} found  Tidegate is {:.2} x",
+        "  {peer:<40} {speed:>9.2} MB/s  {findings:>7} found  Tidegate is {:.2} x",
         whole / speed
     );
 }
