@@ -202,7 +202,7 @@ pub async fn hostile(said: &'static [u8], is_endless: bool) -> String {
 
 /// Puts a file in place in one step: other tests may be reading it.
 fn write_whole(from: &Path, to: &Path) {
-    let made = to.with_extension(format!("{}.tmp", std::process::id()));
-    std::fs::copy(from, &made).unwrap();
-    std::fs::rename(made, to).unwrap();
+    let made = tempfile::NamedTempFile::new_in(to.parent().unwrap()).unwrap();
+    std::fs::copy(from, made.path()).unwrap();
+    made.persist(to).unwrap();
 }
