@@ -71,7 +71,9 @@ const keys = {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.closest("input, textarea, select, button, summary, dialog")) return;
+  // A dialog that was just closed keeps the focus until the next frame is drawn; nobody types into what is not shown.
+  const isShown = event.target.checkVisibility();
+  if (isShown && event.target.closest("input, textarea, select, button, summary, dialog")) return;
   if (event.key === "Enter" && event.target.closest("a")) return;
   const act = keys[event.key];
   if (!act) return;
