@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use tidegate_detect::candidates::Hit;
 use tidegate_detect::decode::rot13;
 use tidegate_detect::injection::{
-    Assessment, InjectionContext, KnownValues, Surface, Thresholds, Verdict, assess, assess_plain, triggers,
+    Assessment, InjectionContext, KnownValues, Surface, Thresholds, ToolNames, Verdict, assess, assess_plain, triggers,
 };
 
 const ATTACKS: [(&str, &str); 7] = [
@@ -218,8 +218,9 @@ fn what_the_session_knows_moves_the_score() {
     let score =
         |context: &InjectionContext<'_>| assess_plain(text.as_bytes(), context, Thresholds::DEFAULT).score;
     let nothing = score(&InjectionContext::NONE);
+    let tools = ToolNames::new(["open_ticket".to_owned()]);
     let tools = score(&InjectionContext {
-        tool_names: &["open_ticket"],
+        tools: Some(&tools),
         ..InjectionContext::NONE
     });
     let met = score(&InjectionContext {

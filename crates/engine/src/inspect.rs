@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tidegate_core::{Class, Ident, Kinds, Name};
 use tidegate_detect::exits::Exits;
-use tidegate_detect::injection::{Assessment, InjectionContext, Surface, Verdict};
-use tidegate_detect::{Detector, Finding};
+use tidegate_detect::injection::{Assessment, InjectionContext, Surface, ToolNames, Verdict};
+use tidegate_detect::{Detector, Finding, Inspection, Scan};
 use tidegate_ledger::event::{Event, ExitUsed};
 
 use crate::Payload;
@@ -19,7 +19,7 @@ const LARGE_BYTES: usize = 128 * 1024;
 pub(crate) struct Inspector {
     detector: Detector,
     exits: Exits,
-    tools: Vec<String>,
+    tools: ToolNames,
 }
 
 /// What was found in a text.
@@ -77,7 +77,7 @@ impl Inspector {
         Self {
             detector,
             exits,
-            tools: tools.into_iter().collect(),
+            tools: ToolNames::new(tools),
         }
     }
 
@@ -145,24 +145,15 @@ impl Inspector {
     }
 
     fn look_at(&self, tool: &Name, text: &[u8], is_json: bool, with_injection: bool) -> Found {
-        // Escapes hide values from a scan of the bytes as they are, so a text that has some is scanned through them, and
-        // not before as well.
-        let escaped = is_json && text.contains(&b'\\');
-        let (scan, injection) = match (with_injection, escaped) {
-            (true, _) => {
-                let tool_names: Vec<_> = self.tools.iter().map(String::as_str).collect();
-                let context = InjectionContext {
-                    tool_names: &tool_names,
-                    known: None,
-                    surface: Surface::TaskData,
-                };
-                let inspection = self.detector.inspect(text, &context);
-                let scan = match escaped {
-                    true => self.detector.scan_json(text),
-                    false => inspection.scan,
-                };
-                (scan, Some(inspection.injection))
-            }
+        let context = InjectionContext {
+            tools: Some(&self.tools),
+            known: None,
+            surface: Surface::TaskData,
+        };
+        // Escapes hide values from a scan of the bytes as they are, so JSON is scanned through them.
+        let (scan, injection) = match (with_injection, is_json) {
+            (true, true) => split(self.detector.inspect_json(text, &context)),
+            (true, false) => split(self.detector.inspect(text, &context)),
             (false, true) => (self.detector.scan_json(text), None),
             (false, false) => (self.detector.scan(text), None),
         };
@@ -179,6 +170,10 @@ impl Inspector {
     pub(crate) fn is_plain(&self, text: &str) -> bool {
         self.detector.scan(text.as_bytes()).findings.is_empty()
     }
+}
+
+fn split(inspection: Inspection) -> (Scan, Option<Assessment>) {
+    (inspection.scan, Some(inspection.injection))
 }
 
 /// The thread that was looking is gone. What was not looked at does not pass.

@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::class::ClassSet;
@@ -20,7 +19,7 @@ use super::lexicon::{LEXICON, is_word};
 use super::marks::{Mark, Marks};
 use super::near;
 use super::pattern::PATTERNS;
-use super::score::{MIN_TOOL_NAME, least_points, twisted_keys};
+use super::score::{least_points, twisted_keys};
 use super::shape;
 use super::words::unless_noun;
 use crate::candidates::{Hit, Literal, MIN_LITERAL};
@@ -374,15 +373,6 @@ fn mark_images(text: &[u8], marks: &mut Marks) {
 }
 
 fn mark_tools(text: &[u8], context: &InjectionContext<'_>, marks: &mut Marks) {
-    let names = context
-        .tool_names
-        .iter()
-        .filter(|name| name.len() >= MIN_TOOL_NAME);
-    if names.clone().next().is_some()
-        && let Ok(finder) = AhoCorasick::new(names)
-    {
-        for found in finder.find_iter(text) {
-            marks.mark(found.range(), Mark::Weigh);
-        }
-    }
+    let named = context.tools.into_iter().flat_map(|tools| tools.telling(text));
+    named.for_each(|at| marks.mark(at, Mark::Weigh));
 }

@@ -27,7 +27,7 @@ use std::ops::Range;
 
 use tidegate_core::Class as DataClass;
 
-pub use context::{InjectionContext, KnownValues, Surface};
+pub use context::{InjectionContext, KnownValues, Surface, ToolNames};
 pub use gate::{tells, triggers};
 
 use crate::candidates::Hit;

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::class::{Class, ClassSet};
-use super::context::{InjectionContext, Surface};
+use super::context::{InjectionContext, Surface, ToolNames};
 use super::lexicon::starts_word;
 use super::pattern::{Held, PATTERNS};
 use super::sample::{may_ask, samples};
@@ -45,9 +45,6 @@ const SESSION_TOOL: f32 = 1.5;
 
 /// Points for an address that the session has never met, beside a directive that uses it.
 const UNKNOWN_VALUE: f32 = 1.0;
-
-/// The shortest tool name that the gate looks for: shorter ones are ordinary words.
-pub(super) const MIN_TOOL_NAME: usize = 5;
 
 /// What sums in another order may differ by, and more.
 const ROUNDING: f32 = 0.01;
@@ -86,7 +83,7 @@ pub(super) fn highest(most: f32, context: &InjectionContext<'_>) -> f32 {
 
 /// The most points that the session may add to a block that names none of its longer tools, and what rounding may.
 fn most_from_session(context: &InjectionContext<'_>) -> f32 {
-    let unmarked_tool = context.tool_names.iter().any(|name| name.len() < MIN_TOOL_NAME);
+    let unmarked_tool = context.tools.is_some_and(ToolNames::has_short);
     let tool = if unmarked_tool { SESSION_TOOL } else { 0.0 };
     let unknown = if context.known.is_some() {
         UNKNOWN_VALUE
@@ -334,14 +331,9 @@ fn concealment_points(concealment: Concealment) -> f32 {
 }
 
 fn add_session_tools(text: &str, context: &InjectionContext<'_>, tokens: &mut Vec<Token>) {
-    for name in context.tool_names {
-        for (start, found) in text.match_indices(name) {
-            tokens.push(Token::of(start..start + found.len(), Class::Sessiontool));
-        }
-    }
-    if !context.tool_names.is_empty() {
-        tokens.sort_by_key(|token| (token.span.start, token.span.end));
-    }
+    let Some(tools) = context.tools else { return };
+    tokens.extend(tools.find(text).map(|at| Token::of(at, Class::Sessiontool)));
+    tokens.sort_by_key(|token| (token.span.start, token.span.end));
 }
 
 fn session_points(text: &str, context: &InjectionContext<'_>, tokens: &[Token]) -> f32 {

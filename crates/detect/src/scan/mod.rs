@@ -141,6 +141,20 @@ impl Detector {
     /// Finds what [`Detector::scan`] finds and weighs the text for injected orders, in the same pass.
     #[must_use]
     pub fn inspect(&self, text: &[u8], context: &InjectionContext<'_>) -> Inspection {
+        let (raw, injection) = self.inspect_unresolved(text, context);
+        Inspection {
+            scan: Scan {
+                findings: resolve::resolve(raw),
+            },
+            injection,
+        }
+    }
+
+    pub(crate) fn inspect_unresolved(
+        &self,
+        text: &[u8],
+        context: &InjectionContext<'_>,
+    ) -> (Vec<Finding>, Assessment) {
         let mut triggers = Vec::new();
         let raw = self.pass(text, |hit| {
             if injection::tells(text, &hit) {
@@ -149,12 +163,7 @@ impl Detector {
         });
         triggers.sort_unstable_by_key(|hit| (hit.at.start, hit.at.end, hit.tag));
         let injection = injection::assess(text, &triggers, context, self.thresholds);
-        Inspection {
-            scan: Scan {
-                findings: resolve::resolve(raw),
-            },
-            injection,
-        }
+        (raw, injection)
     }
 
     /// Every rule in words.

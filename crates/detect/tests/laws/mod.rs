@@ -31,9 +31,13 @@ pub fn redact(text: &[u8]) {
     assert_restores(&redacted, text);
 }
 
-/// Spans in JSON stay inside the text, and redacting it can be undone.
+/// Spans in JSON stay inside the text, looking for orders changes nothing about them, and redacting can be undone.
 pub fn json(text: &[u8]) {
     let findings = DETECTOR.scan_json(text).findings;
+    let inspection = DETECTOR.inspect_json(text, &InjectionContext::NONE);
+    assert_eq!(inspection.scan.findings, findings);
+    let orders = inspection.injection.findings;
+    assert!(orders.iter().all(|order| order.span.end <= text.len()));
     assert!(
         findings
             .iter()

@@ -74,11 +74,11 @@ pub(crate) struct Rules {
 impl Rules {
     /// Judges a whole text as the gateway judges a response: through the escapes, where it is a JSON document.
     pub(crate) fn inspect(&self, text: &[u8]) -> Inspection {
-        let mut inspection = self.detector.inspect(text, &InjectionContext::NONE);
-        if is_escaped_json(text) {
-            inspection.scan = self.detector.scan_json(text);
+        let context = InjectionContext::NONE;
+        match is_escaped_json(text) {
+            true => self.detector.inspect_json(text, &context),
+            false => self.detector.inspect(text, &context),
         }
-        inspection
     }
 }
 
