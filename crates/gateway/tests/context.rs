@@ -281,11 +281,14 @@ async fn values_are_replaced_by_class_and_the_label_takes_what_entered() {
         assert!(assembled["evidence_pointer"].is_string());
     }
     let escaped = format!("{{\"mail\": \"{}\"}}", mail().replace('@', "\\u0040"));
-    let (_, answer) = assemble(&stand, &alice, &[("web", "task-data", &escaped)]).await;
-    assert!(
-        !answer["context"].as_str().unwrap().contains("marisol"),
-        "{answer}"
-    );
+    let only_looks_like_json = format!("[info] C:\\Windows\\system32 run by {}", mail());
+    for text in [escaped, only_looks_like_json] {
+        let (_, answer) = assemble(&stand, &alice, &[("web", "task-data", &text)]).await;
+        assert!(
+            !answer["context"].as_str().unwrap().contains("marisol"),
+            "{answer}"
+        );
+    }
 }
 
 #[tokio::test]
