@@ -2,6 +2,7 @@
 
 pub mod corpus;
 mod disk;
+pub mod floor;
 mod http;
 pub mod mcp;
 pub mod peers;

@@ -1,4 +1,5 @@
-//! What the way out costs: a tunnel through the egress proxy beside a direct connection and a plain forward proxy, in one run.
+//! What the way out costs: a tunnel through the egress proxy beside a direct connection, a plain forward proxy, and a proxy
+//! that decides nothing and so shows what the machine itself asks for one more hop and for a durable record, in one run.
 
 #![allow(clippy::print_stdout, reason = "printing figures is what a benchmark is for")]
 
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bench::stand::{Outcome, Stand};
-use bench::{Spread, fdatasync_spread};
+use bench::{Spread, fdatasync_spread, floor};
 use tidegate_core::Class;
 use tidegate_engine::OpenRequest;
 use tidegate_engine::egress::{Destination, Destinations, EgressKey, Protocol};
@@ -30,6 +31,10 @@ const ROUNDS: usize = 5;
 /// How many new connections each way opens in a round.
 const CONNECTIONS: usize = 300;
 
+/// The proxy that decides nothing, without a durable write for each tunnel and with one.
+const HOP: &str = "bare hop";
+const HOP_AND_RECORD: &str = "and a record";
+
 fn main() -> Outcome<()> {
     let args: Vec<String> = std::env::args().collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -40,6 +45,8 @@ fn main() -> Outcome<()> {
         [_, "gateway", port, directory] => {
             runtime()?.block_on(serve_gateway(port.parse()?, Path::new(directory)))
         }
+        [_, "floor"] => Ok(floor::serve(None)?),
+        [_, "floor", record] => Ok(floor::serve(Some(Path::new(record)))?),
         _ => Err("usage: egress".into()),
     }
 }
@@ -154,18 +161,32 @@ impl Way {
         Ok(())
     }
 
-    fn print(mut self) {
-        self.speeds.sort_by(f64::total_cmp);
-        let middle = self
-            .speeds
-            .get(self.speeds.len() / 2)
-            .copied()
-            .unwrap_or_default();
-        let elapsed = self.opened.iter().sum();
+    /// The speed of the round in the middle.
+    fn speed(&self) -> f64 {
+        let mut speeds = self.speeds.clone();
+        speeds.sort_by(f64::total_cmp);
+        speeds.get(speeds.len() / 2).copied().unwrap_or_default()
+    }
+
+    fn opening(&self) -> Spread {
+        Spread::new(self.opened.clone(), self.opened.iter().sum())
+    }
+
+    fn print(&self) {
+        let (speed, opening) = (self.speed(), self.opening());
         println!(
-            "  {:<12} {middle:>8.0} MiB/s   new connection {}",
-            self.name,
-            Spread::new(self.opened, elapsed)
+            "  {:<12} {speed:>8.0} MiB/s   new connection {opening}",
+            self.name
+        );
+    }
+
+    fn print_beside(&self, other: &Self) {
+        let (own, others) = (self.opening().p50(), other.opening().p50());
+        println!(
+            "  beside {:<12} {:.2} times its throughput, a new connection takes {:.2} ms more",
+            other.name,
+            self.speed() / other.speed(),
+            (own.as_secs_f64() - others.as_secs_f64()) * 1e3,
         );
     }
 }
@@ -189,6 +210,14 @@ fn measure() -> Outcome<()> {
             format!("Proxy-Authorization: {credential}\r\n"),
         ),
     ];
+    let record = format!("{place}/floor.record");
+    let floors = [
+        (HOP, Part::start(&["floor"])?),
+        (HOP_AND_RECORD, Part::start(&["floor", &record])?),
+    ];
+    for (name, floor) in &floors {
+        ways.push(Way::new(name, origin, Some(floor.said.parse()?), String::new()));
+    }
     let port = free_port()?;
     let plain = Tinyproxy
         .install()
@@ -217,7 +246,15 @@ fn measure() -> Outcome<()> {
         "  one durable write of this disk            {}",
         fdatasync_spread(directory.path(), 500)?
     );
-    ways.into_iter().for_each(Way::print);
+    ways.iter().for_each(Way::print);
+    let find = |name| ways.iter().find(|way| way.name == name);
+    let others = ["direct", HOP, HOP_AND_RECORD];
+    if let Some(own) = find("tidegate") {
+        others
+            .into_iter()
+            .filter_map(find)
+            .for_each(|other| own.print_beside(other));
+    }
     Ok(())
 }
 

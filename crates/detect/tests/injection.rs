@@ -15,7 +15,8 @@ use proptest::prelude::*;
 use tidegate_detect::candidates::Hit;
 use tidegate_detect::decode::rot13;
 use tidegate_detect::injection::{
-    Assessment, InjectionContext, KnownValues, Surface, Thresholds, ToolNames, Verdict, assess, assess_plain, triggers,
+    Assessment, InjectionContext, KnownValues, Surface, Thresholds, ToolNames, Verdict, assess, assess_plain,
+    triggers,
 };
 
 const ATTACKS: [(&str, &str); 7] = [
