@@ -10,7 +10,7 @@ mod processor;
 mod spread;
 pub mod stand;
 
-pub use disk::fdatasync_spread;
+pub use disk::{Disk, fdatasync_spread};
 pub use http::{HttpLoad, post};
 pub use processor::{mean_time, of_children, of_process};
 pub use spread::Spread;

@@ -7,12 +7,12 @@
 use std::hint::black_box;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::routing::post as route_post;
 use axum::{Json, Router};
 use bench::stand::{Outcome, Stand};
-use bench::{HttpLoad, Spread, fdatasync_spread, post, resident_bytes};
+use bench::{Disk, HttpLoad, Spread, post, resident_bytes};
 use serde_json::{Value, json};
 use tidegate_core::{Attempt, Class, Entry, Ident, Kinds, Moment, Name, Veiled, decide};
 use tidegate_engine::Payload;
@@ -177,7 +177,7 @@ async fn serve_bare() -> Outcome<SocketAddr> {
 }
 
 async fn durable_raises(stand: &Arc<Stand>, ids: &[Ident], directory: &std::path::Path) -> Outcome<()> {
-    let disk = fdatasync_spread(directory, 1_000)?;
+    let mut disk = Disk::probed(directory)?;
     let source = Name::parse("search_3")?;
     let entry = |class| Entry {
         class,
@@ -185,14 +185,15 @@ async fn durable_raises(stand: &Arc<Stand>, ids: &[Ident], directory: &std::path
         source: source.clone(),
         at: Moment(0),
     };
-    let mut times = Vec::new();
-    let all = Instant::now();
-    for id in ids.iter().take(1_000) {
+    let (mut writes, mut rises) = (Vec::new(), Vec::new());
+    // In turns, so that what else the machine does falls on both.
+    for id in ids.iter().take(DURABLE_CALLS) {
+        writes.push(disk.write()?);
         let began = Instant::now();
         stand.store.raise(id, entry(Class::Internal)).await?;
-        times.push(began.elapsed());
+        rises.push(began.elapsed());
     }
-    let alone = Spread::new(times, all.elapsed());
+    let (disk, alone) = (spread(writes), spread(rises));
     println!("  one fdatasync                   {disk}");
     println!("  one durable rise at a time      {alone}");
     println!(
@@ -202,7 +203,7 @@ async fn durable_raises(stand: &Arc<Stand>, ids: &[Ident], directory: &std::path
 
     let began = Instant::now();
     let mut raising = tokio::task::JoinSet::new();
-    for id in ids.iter().skip(1_000).take(20_000) {
+    for id in ids.iter().skip(DURABLE_CALLS).take(20_000) {
         let (stand, id, entry) = (Arc::clone(stand), id.clone(), entry(Class::Internal));
         raising.spawn(async move { stand.store.raise(&id, entry).await.map(drop) });
         if raising.len() >= 256 {
@@ -220,6 +221,11 @@ async fn durable_raises(stand: &Arc<Stand>, ids: &[Ident], directory: &std::path
     Ok(())
 }
 
+fn spread(times: Vec<Duration>) -> Spread {
+    let all = times.iter().sum();
+    Spread::new(times, all)
+}
+
 #[expect(clippy::cast_precision_loss, reason = "figures for people")]
 fn per_call_ns(began: Instant, calls: usize) -> f64 {
     began.elapsed().as_nanos() as f64 / calls as f64
@@ -230,6 +236,6 @@ fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 
-fn ratio(of: std::time::Duration, to: std::time::Duration) -> f64 {
+fn ratio(of: Duration, to: Duration) -> f64 {
     of.as_secs_f64() / to.as_secs_f64()
 }
