@@ -1,32 +1,61 @@
-//! A forward proxy that decides nothing: what any proxy with these duties costs on this machine at the very least.
+//! Servers that decide nothing: what any server with these duties costs on this machine at the very least.
 //!
-//! A thread for each way of each connection, and bytes that the kernel moves from socket to socket. With a file to write to,
-//! each tunnel is on the disk before it is answered for, as a record would be.
+//! The forward proxy has a thread for each way of each connection, and the kernel moves bytes from socket to socket. With a
+//! directory to write to, each tunnel is on the disk before it is answered for, as a record would be. The journal is what a
+//! record is for many at once: whoever comes while the disk is busy shares its next write.
 
-use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
+use tokio::sync::oneshot;
+
+use crate::Disk;
 
 /// What a pipe is made to hold.
 const PIPE_BYTES: usize = 1 << 20;
 
-/// What stands in for a record.
-const RECORD: [u8; 512] = [7; 512];
+/// Durable writes that all who wait at the same time share.
+#[derive(Clone)]
+pub struct Journal(Sender<oneshot::Sender<()>>);
 
-/// How much of the file is written over and over.
-const RECORDS: u64 = 4096;
+impl Journal {
+    /// Starts the thread that writes.
+    #[must_use]
+    pub fn on(mut disk: Disk) -> Self {
+        let (sender, waiting) = channel::<oneshot::Sender<()>>();
+        std::thread::spawn(move || {
+            while let Ok(first) = waiting.recv() {
+                let batch: Vec<_> = std::iter::once(first).chain(waiting.try_iter()).collect();
+                // Nobody is told of a write that failed: they are all dropped.
+                if disk.write().is_ok() {
+                    for one in batch {
+                        let _ = one.send(());
+                    }
+                }
+            }
+        });
+        Self(sender)
+    }
 
-/// Serves until the process ends, after printing where.
+    /// Resolves when a write that began after this call is durable, and says whether it is.
+    pub async fn record(&self) -> bool {
+        let (done, durable) = oneshot::channel();
+        self.0.send(done).is_ok() && durable.await.is_ok()
+    }
+}
+
+/// Serves as a forward proxy until the process ends, after printing where.
 ///
 /// # Errors
-/// When it cannot listen, or the file cannot be made.
+/// When it cannot listen, or the directory cannot be written.
 #[allow(clippy::print_stdout, reason = "whoever started it waits for the address")]
-pub fn serve(record: Option<&Path>) -> io::Result<()> {
-    let disk = record.map(Disk::create).transpose()?.map(Arc::new);
+pub fn serve_proxy(record: Option<&Path>) -> io::Result<()> {
+    let disk = record.map(Disk::probed).transpose()?;
+    let disk = disk.map(|disk| Arc::new(Mutex::new(disk)));
     let listener = TcpListener::bind("127.0.0.1:0")?;
     println!("{}", listener.local_addr()?);
     for stream in listener.incoming() {
@@ -36,31 +65,13 @@ pub fn serve(record: Option<&Path>) -> io::Result<()> {
     Ok(())
 }
 
-/// A file that has its size already, and where the next record goes.
-struct Disk(Mutex<(File, u64)>);
-
-impl Disk {
-    fn create(path: &Path) -> io::Result<Self> {
-        let mut file = File::create(path)?;
-        (0..RECORDS).try_for_each(|_| file.write_all(&RECORD))?;
-        file.sync_all()?;
-        Ok(Self(Mutex::new((file, 0))))
-    }
-
-    fn write_durably(&self) -> io::Result<()> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (file, next) = &mut *held;
-        std::os::unix::fs::FileExt::write_all_at(file, &RECORD, *next * RECORD.len() as u64)?;
-        *next = (*next + 1) % RECORDS;
-        file.sync_data()
-    }
-}
-
-fn tunnel(here: TcpStream, disk: Option<&Disk>) -> io::Result<()> {
+fn tunnel(here: TcpStream, disk: Option<&Mutex<Disk>>) -> io::Result<()> {
     here.set_nodelay(true)?;
     let there = TcpStream::connect(asked(&here)?)?;
     there.set_nodelay(true)?;
-    disk.map_or(Ok(()), Disk::write_durably)?;
+    if let Some(disk) = disk {
+        disk.lock().unwrap_or_else(PoisonError::into_inner).write()?;
+    }
     (&here).write_all(b"HTTP/1.1 200 OK\r\n\r\n")?;
     std::thread::scope(|scope| {
         scope.spawn(|| carry(&here, &there));

@@ -6,11 +6,14 @@
 
 use std::hint::black_box;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use axum::extract::State;
 use axum::routing::post as route_post;
 use axum::{Json, Router};
+use bench::floor::Journal;
 use bench::stand::{Outcome, Stand};
 use bench::{Disk, HttpLoad, Spread, post, resident_bytes};
 use serde_json::{Value, json};
@@ -35,7 +38,7 @@ async fn main() -> Outcome<()> {
         in_process(&stand, &ids).await?;
     }
     if wanted("http") {
-        over_http(&stand, &ids).await?;
+        over_http(&stand, &ids, directory.path()).await?;
     }
     if wanted("rises") {
         durable_raises(&stand, &ids, directory.path()).await?;
@@ -129,9 +132,15 @@ async fn in_process(stand: &Stand, ids: &[Ident]) -> Outcome<()> {
     Ok(())
 }
 
-async fn over_http(stand: &Stand, ids: &[Ident]) -> Outcome<()> {
-    let bare = serve_bare().await?;
-    let gateway = stand.serve().await?;
+async fn over_http(stand: &Stand, ids: &[Ident], directory: &Path) -> Outcome<()> {
+    let servers = [
+        ("bare axum JSON", serve_bare(None).await?),
+        (
+            "and a record",
+            serve_bare(Some(Journal::on(Disk::probed(directory)?))).await?,
+        ),
+        ("authorize", stand.serve().await?),
+    ];
     let id = ids.first().ok_or("there are sessions")?;
     let body = r#"{"tool":"web_3","arguments":{"query":"weather in Lisbon"}}"#;
     let request = post(&format!("/v1/session/{id}/authorize"), &stand.token, body);
@@ -145,38 +154,65 @@ async fn over_http(stand: &Stand, ids: &[Ident]) -> Outcome<()> {
             };
             tokio::task::spawn_blocking(move || load.run())
         };
-        load(bare, calls / 10).await??;
-        load(gateway, calls / 10).await??;
+        for (_, address) in servers {
+            load(address, calls / 10).await??;
+        }
         let mut rounds = Vec::with_capacity(ROUNDS);
         for _ in 0..ROUNDS {
-            let (bare, tidegate) = (load(bare, calls).await??, load(gateway, calls).await??);
-            rounds.push((tidegate.per_second() / bare.per_second(), bare, tidegate));
+            let mut round = Vec::with_capacity(servers.len());
+            for (_, address) in servers {
+                round.push(load(address, calls).await??);
+            }
+            rounds.push(round);
         }
-        // A neighbour's burst of work falls on one round; the one in the middle is reported.
-        rounds.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let (ratio, bare, tidegate) = rounds.get(ROUNDS / 2).ok_or("there are rounds")?;
-        println!("  {connections:>2} connections: bare axum JSON  {bare}");
-        println!("  {connections:>2} connections: authorize       {tidegate}");
-        println!("  {connections:>2} connections: ratio           {ratio:.2} of bare calls/s");
+        print_middle(connections, &servers.map(|(name, _)| name), &mut rounds);
     }
     Ok(())
 }
 
-/// What HTTP and JSON cost here with nothing behind them.
-async fn serve_bare() -> Outcome<SocketAddr> {
-    async fn echo(Json(body): Json<Value>) -> Json<Value> {
-        Json(
-            json!({"decision": "allow", "allowed": true, "reason": "nobody looked", "seen": body.is_object()}),
-        )
+/// Prints the round in the middle: a neighbour's burst of work falls on one of them.
+fn print_middle(connections: usize, names: &[&str; 3], rounds: &mut [Vec<Spread>]) {
+    let share = |round: &[Spread]| match round {
+        [bare, record, own] => (
+            own.per_second() / bare.per_second(),
+            own.per_second() / record.per_second(),
+        ),
+        _ => (f64::NAN, f64::NAN),
+    };
+    rounds.sort_by(|one, other| share(one).0.total_cmp(&share(other).0));
+    let Some(round) = rounds.get(ROUNDS / 2) else {
+        return;
+    };
+    for (name, spread) in names.iter().zip(round) {
+        println!("  {connections:>2} connections: {name:<15} {spread}");
     }
+    let (of_bare, of_record) = share(round);
+    println!(
+        "  {connections:>2} connections: ratio           {of_bare:.2} of bare calls/s, {of_record:.2} of those with a record"
+    );
+}
+
+/// What HTTP and JSON cost here with nothing behind them, or with a durable write for each answer and nothing else.
+async fn serve_bare(journal: Option<Journal>) -> Outcome<SocketAddr> {
+    let answer = async move |State(journal): State<Option<Journal>>, Json(body): Json<Value>| {
+        let is_recorded = match journal {
+            Some(journal) => journal.record().await,
+            None => false,
+        };
+        Json(
+            json!({"decision": "allow", "allowed": true, "recorded": is_recorded, "reason": "nobody looked", "seen": body.is_object()}),
+        )
+    };
     let listener = tokio::net::TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
     let address = listener.local_addr()?;
-    let routes = Router::new().route("/v1/session/{id}/authorize", route_post(echo));
+    let routes = Router::new()
+        .route("/v1/session/{id}/authorize", route_post(answer))
+        .with_state(journal);
     tokio::spawn(async move { axum::serve(listener, routes).await });
     Ok(address)
 }
 
-async fn durable_raises(stand: &Arc<Stand>, ids: &[Ident], directory: &std::path::Path) -> Outcome<()> {
+async fn durable_raises(stand: &Arc<Stand>, ids: &[Ident], directory: &Path) -> Outcome<()> {
     let mut disk = Disk::probed(directory)?;
     let source = Name::parse("search_3")?;
     let entry = |class| Entry {

@@ -45,8 +45,8 @@ fn main() -> Outcome<()> {
         [_, "gateway", port, directory] => {
             runtime()?.block_on(serve_gateway(port.parse()?, Path::new(directory)))
         }
-        [_, "floor"] => Ok(floor::serve(None)?),
-        [_, "floor", record] => Ok(floor::serve(Some(Path::new(record)))?),
+        [_, "floor"] => Ok(floor::serve_proxy(None)?),
+        [_, "floor", directory] => Ok(floor::serve_proxy(Some(Path::new(directory)))?),
         _ => Err("usage: egress".into()),
     }
 }
@@ -210,10 +210,9 @@ fn measure() -> Outcome<()> {
             format!("Proxy-Authorization: {credential}\r\n"),
         ),
     ];
-    let record = format!("{place}/floor.record");
     let floors = [
         (HOP, Part::start(&["floor"])?),
-        (HOP_AND_RECORD, Part::start(&["floor", &record])?),
+        (HOP_AND_RECORD, Part::start(&["floor", place])?),
     ];
     for (name, floor) in &floors {
         ways.push(Way::new(name, origin, Some(floor.said.parse()?), String::new()));
