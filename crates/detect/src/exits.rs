@@ -8,7 +8,8 @@ use std::ops::Range;
 use data_encoding::HEXLOWER_PERMISSIVE;
 use sha2::{Digest as _, Sha256};
 
-use crate::{Finding, FindingKind, RuleId};
+use crate::scan::resolve::resolve;
+use crate::{Finding, FindingKind, RuleId, Scan};
 
 /// One exit. Every condition that is given must hold, and at least one must be given besides the tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,23 +113,49 @@ impl Exits {
         Ok(Self { exits })
     }
 
-    /// Splits findings of a text by the first exit that covers each. Injections have no exit here: they are
-    /// decided by a person, one at a time.
+    /// Splits what was found in a text by the first exit that covers each finding. Of findings that overlapped, an exit lets
+    /// only those pass that it names, or the very value that all of them are about: what else a rule found there counts.
+    /// Injections have no exit here: they are decided by a person, one at a time.
     #[must_use]
-    pub fn apply(&self, text: &[u8], tool: &str, findings: Vec<Finding>) -> Exited {
+    pub fn apply(&self, text: &[u8], tool: &str, scan: Scan) -> Exited {
         let mut exited = Exited {
             kept: Vec::new(),
             let_through: Vec::new(),
         };
-        for finding in findings {
-            let covering = self.exits.iter().find(|exit| exit.covers(text, tool, &finding));
-            match covering {
-                Some(exit) => exited.let_through.push((exit.name.clone(), finding)),
-                None => exited.kept.push(finding),
+        if self.exits.is_empty() {
+            exited.kept = scan.findings;
+            return exited;
+        }
+        let mut left = Vec::new();
+        for finding in scan.findings {
+            let covering =
+                |finding: &Finding| self.exits.iter().find(|exit| exit.covers(text, tool, finding));
+            let members = members(&scan.merged, &finding.span);
+            match covering(&finding) {
+                Some(exit) if members.is_empty() || exit.value.is_some() => {
+                    exited.let_through.push((exit.name.clone(), finding));
+                }
+                None if members.is_empty() => left.push(finding),
+                _ => {
+                    for member in members {
+                        match covering(member) {
+                            Some(exit) => exited.let_through.push((exit.name.clone(), member.clone())),
+                            None => left.push(member.clone()),
+                        }
+                    }
+                }
             }
         }
+        exited.kept = resolve(left);
         exited
     }
+}
+
+/// The findings that one was merged from; none when it stands by itself.
+fn members<'a>(merged: &'a [Finding], span: &Range<usize>) -> &'a [Finding] {
+    let first = merged.partition_point(|member| member.span.start < span.start);
+    let end = merged.partition_point(|member| member.span.start < span.end);
+    merged.get(first..end).unwrap_or_default()
 }
 
 impl Exit {
@@ -181,7 +208,7 @@ mod tests {
         ];
         let exited = Exits::new(vec![exit.clone()])
             .unwrap()
-            .apply(TEXT, tool, findings);
+            .apply(TEXT, tool, Scan::of(findings));
         let through: Vec<_> = exited
             .let_through
             .iter()
@@ -211,6 +238,29 @@ mod tests {
     }
 
     #[test]
+    fn what_else_was_found_in_the_same_place_counts() {
+        let raw = || {
+            vec![
+                finding("generic-password", FindingKind::Credentials, 0..13),
+                finding("email", FindingKind::Pii, 0..13),
+                finding("phone", FindingKind::Pii, 3..9),
+            ]
+        };
+        for (exit, expected, through) in [
+            (exit(None, Some("generic-password"), None), vec!["email"], 1),
+            (exit(None, Some("phone"), None), vec!["email"], 1),
+            (exit(None, Some("email"), None), vec!["generic-password"], 1),
+            (exit(None, None, Some(b"a@example.com")), vec![], 1),
+        ] {
+            let exits = Exits::new(vec![exit.clone()]).unwrap();
+            let exited = exits.apply(TEXT, "mail", Scan::of(raw()));
+            let rules: Vec<_> = exited.kept.iter().map(|kept| kept.rule.as_str()).collect();
+            assert_eq!(rules, expected, "{exit:?}");
+            assert_eq!(exited.let_through.len(), through, "{exit:?}");
+        }
+    }
+
+    #[test]
     fn exits_that_are_refused() {
         assert_eq!(
             Exits::new(vec![exit(Some("mail"), None, None)]).unwrap_err(),
@@ -227,7 +277,7 @@ mod tests {
     fn an_injection_has_no_exit() {
         let findings = vec![finding("override", FindingKind::Injection, 0..5)];
         let exits = Exits::new(vec![exit(None, Some("override"), None)]).unwrap();
-        assert_eq!(exits.apply(TEXT, "mail", findings).kept.len(), 1);
+        assert_eq!(exits.apply(TEXT, "mail", Scan::of(findings)).kept.len(), 1);
     }
 
     #[test]

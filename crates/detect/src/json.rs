@@ -1,70 +1,93 @@
-//! Scans JSON without parsing it.
+//! Scans JSON, and text that may be JSON, without parsing it.
 //!
 //! Keys and values stand beside each other in the bytes, so a rule that looks back for words sees the field's name,
 //! and offsets need no translation. What hides a value are escapes (`\u0040`, `\n`, `\/`), and a document inside a
 //! string hides its own behind a second layer. So each layer of escapes is taken off and scanned, with a map back to
-//! the bytes that were given. A text without a backslash is scanned as it is.
+//! the bytes that were given. A text without a backslash is scanned as it is. Text that others wrote is scanned as it is in
+//! any case: what looks like an escape may be the name of a file, and what reads as a plain text may be parsed by its reader.
 
 use std::ops::Range;
 
 use crate::injection::InjectionContext;
-use crate::scan::resolve::resolve;
 use crate::{Detector, Finding, Inspection, Scan};
 
 /// Layers of strings inside strings that are looked into.
 const MAX_LAYERS: usize = 4;
 
 impl Detector {
-    /// Finds what [`Detector::scan`] finds, in a JSON text, through escapes and strings inside strings. Spans are in
-    /// the bytes given and never cut an escape.
+    /// Finds what [`Detector::scan`] finds, in JSON that was written here, through escapes and strings inside strings.
+    /// Spans are in the bytes given and never cut an escape.
     #[must_use]
     pub fn scan_json(&self, text: &[u8]) -> Scan {
         match Layer::under(text) {
+            // What has a backslash that escapes nothing is no JSON after all.
+            Some(layer) if !layer.is_json => self.scan_any(text),
             Some(layer) => {
-                let raw = self.scan_unresolved(&layer.text);
-                self.scan_below(text, layer, raw)
+                let under = self.scan_unresolved(&layer.text);
+                self.scan_below(Vec::new(), layer, under)
             }
             None => self.scan(text),
         }
+    }
+
+    /// Finds what [`Detector::scan`] finds, in a text of which nobody knows how it will be read: as it stands, and through
+    /// its escapes.
+    #[must_use]
+    pub fn scan_any(&self, text: &[u8]) -> Scan {
+        self.with_readings(text, self.scan_unresolved(text))
     }
 
     /// Finds what [`Detector::scan_json`] finds and weighs the text for injected orders as it reads without its outermost
     /// escapes, in the same pass.
     #[must_use]
     pub fn inspect_json(&self, text: &[u8], context: &InjectionContext<'_>) -> Inspection {
-        let Some(layer) = Layer::under(text) else {
-            return self.inspect(text, context);
+        let Some(layer) = Layer::under(text).filter(|layer| layer.is_json) else {
+            return self.inspect_any(text, context);
         };
-        let (raw, mut injection) = self.inspect_unresolved(&layer.text, context);
+        let (under, mut injection) = self.inspect_unresolved(&layer.text, context);
         for finding in &mut injection.findings {
             finding.span = layer.span_under(&finding.span);
         }
         Inspection {
-            scan: self.scan_below(text, layer, raw),
+            scan: self.scan_below(Vec::new(), layer, under),
             injection,
+        }
+    }
+
+    /// Finds what [`Detector::scan_any`] finds and weighs the text for injected orders.
+    #[must_use]
+    pub fn inspect_any(&self, text: &[u8], context: &InjectionContext<'_>) -> Inspection {
+        let (raw, injection) = self.inspect_unresolved(text, context);
+        Inspection {
+            scan: self.with_readings(text, raw),
+            injection,
+        }
+    }
+
+    /// Adds to what a text shows as it stands what it shows through its escapes.
+    fn with_readings(&self, text: &[u8], raw: Vec<Finding>) -> Scan {
+        match Layer::under(text) {
+            Some(layer) => {
+                let under = self.scan_unresolved(&layer.text);
+                self.scan_below(raw, layer, under)
+            }
+            None => Scan::of(raw),
         }
     }
 
     /// Takes what was found under the outermost escapes, and looks under those that are left: they are the writing of a
     /// document inside a string.
-    fn scan_below(&self, text: &[u8], outermost: Layer, raw: Vec<Finding>) -> Scan {
-        // What has a backslash that escapes nothing is no JSON, and may mean every other backslash as it stands.
-        let mut findings = match outermost.is_json {
-            true => Vec::new(),
-            false => self.scan_unresolved(text),
-        };
+    fn scan_below(&self, mut findings: Vec<Finding>, outermost: Layer, under: Vec<Finding>) -> Scan {
         let mut layers = vec![outermost];
-        findings.extend(raw.into_iter().map(|finding| through(&layers, finding)));
+        findings.extend(under.into_iter().map(|finding| through(&layers, finding)));
         while layers.len() < MAX_LAYERS
             && let Some(layer) = layers.last().and_then(|above| Layer::under(&above.text))
         {
-            let raw = self.scan_unresolved(&layer.text);
+            let under = self.scan_unresolved(&layer.text);
             layers.push(layer);
-            findings.extend(raw.into_iter().map(|finding| through(&layers, finding)));
+            findings.extend(under.into_iter().map(|finding| through(&layers, finding)));
         }
-        Scan {
-            findings: resolve(findings),
-        }
+        Scan::of(findings)
     }
 }
 
@@ -242,6 +265,28 @@ mod tests {
             &[("credit-card", "4111111111111111")],
         );
         check(r#"{"x":"\q \ud800 \u00"}"#, &[]);
+    }
+
+    #[test]
+    fn text_of_others_is_read_in_every_way() {
+        let detector = Detector::new(&DetectorConfig::default()).unwrap();
+        for (text, rule) in [
+            (r#"{"to":"bob\u0040example.com"}"#, "email"),
+            (r#"{"note":"card:\n4111111111111111"}"#, "credit-card"),
+            (r#"{"iban":"\nDE89370400440532013000"}"#, "iban"),
+            (r#"log: {\"to\":\"x\n4111111111111111\"}"#, "credit-card"),
+            (r"[log] CORP\rk_live_4eC39HqLyjWDarjtT1zdp7dc", "stripe-key"),
+        ] {
+            for scan in [
+                detector.scan_any(text.as_bytes()),
+                detector
+                    .inspect_any(text.as_bytes(), &InjectionContext::NONE)
+                    .scan,
+            ] {
+                let rules: Vec<_> = scan.findings.iter().map(|found| found.rule.as_str()).collect();
+                assert_eq!(rules, [rule], "{text}");
+            }
+        }
     }
 
     #[test]

@@ -22,6 +22,24 @@ pub(crate) struct Inspector {
     tools: ToolNames,
 }
 
+/// How a text is to be read.
+#[derive(Clone, Copy)]
+enum Reading {
+    /// JSON that was written here: every escape in it is one.
+    Written,
+    /// What others wrote. Whoever gets it may take it as it stands, or parse it.
+    Foreign,
+}
+
+impl Reading {
+    const fn of(is_json: bool) -> Self {
+        match is_json {
+            true => Self::Written,
+            false => Self::Foreign,
+        }
+    }
+}
+
 /// What was found in a text.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
@@ -108,12 +126,12 @@ impl Inspector {
     ) -> Result<(Found, bool), Interrupted> {
         let is_json = text.trim_start().starts_with(['{', '[']);
         if text.len() < LARGE_BYTES {
-            let found = self.look_at(source, text.as_bytes(), is_json, with_injection);
+            let found = self.look_at(source, text.as_bytes(), Reading::Foreign, with_injection);
             return Ok((found, is_json));
         }
         let (inspector, source, text) = (Arc::clone(self), source.clone(), text.to_owned());
         let looking = tokio::task::spawn_blocking(move || {
-            inspector.look_at(&source, text.as_bytes(), is_json, with_injection)
+            inspector.look_at(&source, text.as_bytes(), Reading::Foreign, with_injection)
         });
         let found = looking.await.map_err(|_| Interrupted)?;
         Ok((found, is_json))
@@ -122,7 +140,7 @@ impl Inspector {
     /// Looks again into what is left of an answer, where blocking is allowed. Says whether it was looked at as JSON.
     pub(crate) fn again(&self, tool: &Name, left: &serde_json::Value) -> (Found, bool) {
         let (text, is_json) = text_of(left);
-        (self.look_at(tool, &text, is_json, false), is_json)
+        (self.look_at(tool, &text, Reading::of(is_json), false), is_json)
     }
 
     async fn look(
@@ -132,32 +150,32 @@ impl Inspector {
         with_injection: bool,
     ) -> Result<(Found, Vec<u8>), Interrupted> {
         let (text, is_json) = content.text();
+        let reading = Reading::of(is_json);
         if text.len() < LARGE_BYTES {
-            let found = self.look_at(tool, &text, is_json, with_injection);
+            let found = self.look_at(tool, &text, reading, with_injection);
             return Ok((found, text));
         }
         let (inspector, tool) = (Arc::clone(self), tool.clone());
         let looking = tokio::task::spawn_blocking(move || {
-            let found = inspector.look_at(&tool, &text, is_json, with_injection);
+            let found = inspector.look_at(&tool, &text, reading, with_injection);
             (found, text)
         });
         looking.await.map_err(|_| Interrupted)
     }
 
-    fn look_at(&self, tool: &Name, text: &[u8], is_json: bool, with_injection: bool) -> Found {
+    fn look_at(&self, tool: &Name, text: &[u8], reading: Reading, with_injection: bool) -> Found {
         let context = InjectionContext {
             tools: Some(&self.tools),
             known: None,
             surface: Surface::TaskData,
         };
-        // Escapes hide values from a scan of the bytes as they are, so JSON is scanned through them.
-        let (scan, injection) = match (with_injection, is_json) {
-            (true, true) => split(self.detector.inspect_json(text, &context)),
-            (true, false) => split(self.detector.inspect(text, &context)),
-            (false, true) => (self.detector.scan_json(text), None),
-            (false, false) => (self.detector.scan(text), None),
+        let (scan, injection) = match (with_injection, reading) {
+            (true, Reading::Written) => split(self.detector.inspect_json(text, &context)),
+            (true, Reading::Foreign) => split(self.detector.inspect_any(text, &context)),
+            (false, Reading::Written) => (self.detector.scan_json(text), None),
+            (false, Reading::Foreign) => (self.detector.scan_any(text), None),
         };
-        let exited = self.exits.apply(text, tool.as_str(), scan.findings);
+        let exited = self.exits.apply(text, tool.as_str(), scan);
         Found {
             findings: exited.kept,
             let_through: exited.let_through,
@@ -168,7 +186,7 @@ impl Inspector {
 
     /// Whether a text holds nothing that a rule knows: what a record may name.
     pub(crate) fn is_plain(&self, text: &str) -> bool {
-        self.detector.scan(text.as_bytes()).findings.is_empty()
+        self.detector.scan_any(text.as_bytes()).findings.is_empty()
     }
 }
 

@@ -45,6 +45,14 @@ async fn findings_raise_above_the_declared_class_and_never_show_the_value() {
             "pii",
             "pii",
         ),
+        // A text that is a document by itself may be parsed by whoever gets it, and one that is none may be taken as it stands.
+        (
+            json!(format!("{{\"mail\":\"jane.roe{}example.org\"}}", "\\u0040")),
+            "pii",
+            "pii",
+        ),
+        (json!(format!("{{\"card\":\"\\n{}\"}}", card())), "pii", "pii"),
+        (json!(format!("[log] C:\\new\\{}", card())), "pii", "pii"),
         (json!({"text": "nothing of note"}), "internal", "internal_ip"),
     ];
     for (content, class, kind) in cases {
@@ -77,6 +85,8 @@ async fn arguments_above_the_ceiling_are_stopped_in_a_clean_session() {
     assert_eq!(denied["rule"], "arguments-above-ceiling");
     assert_eq!(denied["retryable"], true);
     assert!(!denied.to_string().contains("8888"), "{denied}");
+    let as_text = json!({"tool": "web_search", "arguments": format!("{{\"q\":\"\\n{}\"}}", card())});
+    assert_eq!(stand.post(&alice, &path, as_text).await["decision"], "deny");
     let harmless = json!({"tool": "web_search", "arguments": {"query": "weather in Lisbon"}});
     assert_eq!(stand.post(&alice, &path, harmless).await["decision"], "allow");
     assert_eq!(
@@ -149,6 +159,8 @@ async fn an_output_is_shown_as_the_recipients_role_allows() {
         )
     };
     let raw = format!("card {} again {}", card(), card());
+    let as_json = json!({"card": format!("\n{}", card())}).to_string();
+    assert_eq!(check(Role::HumanOperator, as_json).await["decision"], "hold");
     let held = check(Role::HumanOperator, raw.clone()).await;
     assert_eq!(held["decision"], "hold");
     assert!(!held.to_string().contains("8888"), "{held}");

@@ -28,6 +28,16 @@ impl Limits {
         depth: 3,
         bytes: 256 * 1024,
     };
+
+    /// Enough to look into all of a text: no encoding makes it longer, so that each layer costs about as much as the text
+    /// itself, and nothing gets past by standing behind a lot of filling.
+    #[must_use]
+    pub fn of_text(text: &[u8]) -> Self {
+        Self {
+            bytes: Self::DEFAULT.bytes.max(text.len().saturating_mul(4)),
+            ..Self::DEFAULT
+        }
+    }
 }
 
 /// A readable text that stood encoded in another.
@@ -123,8 +133,9 @@ fn decode_layer(
         return;
     }
     for (span, encoding, text) in runs::stretches(bytes).chain(groups::stretches(bytes)) {
+        // One stretch too large hides none of those after it.
         if text.len() > *budget {
-            return;
+            continue;
         }
         *budget -= text.len();
         found.push(Decoded {

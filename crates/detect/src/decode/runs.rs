@@ -18,6 +18,9 @@ const MIN_RUN: usize = 20;
 /// The longest run that is tried as one piece.
 const MAX_RUN: usize = 512 * 1024;
 
+/// How many lines of one block of lines are tried as its first.
+const MAX_TRIES: usize = 16;
+
 /// How much of a run is tried before the whole is decoded.
 const PROBE: usize = 24;
 
@@ -34,12 +37,12 @@ const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, CONFIG
 pub(super) fn stretches(bytes: &[u8]) -> impl Iterator<Item = (Range<usize>, Encoding, String)> {
     let mut at = 0;
     let mut runs = Runs::of(bytes);
+    let mut block = Block::NONE;
     std::iter::from_fn(move || {
         while let Some(run) = runs.next(at) {
             at = run.end;
-            let wrapped = over_wrapped_lines(bytes, run.clone());
-            let alone = (wrapped != run).then_some(run);
-            for span in std::iter::once(wrapped).chain(alone) {
+            let wrapped = block.from(bytes, &run);
+            for span in wrapped.into_iter().chain([run]) {
                 if let Some((encoding, text)) = bytes.get(span.clone()).and_then(decode_run) {
                     at = span.end;
                     return Some((span, encoding, text));
@@ -132,6 +135,38 @@ const fn starts_of_runs(chunk: u64, next: u64) -> u64 {
     (sixteen & sixteen >> (MIN_RUN - 16)) as u64
 }
 
+/// Lines of base64 that follow each other. They are looked through once, however many of them are tried as the first.
+struct Block {
+    end: usize,
+    tries: usize,
+}
+
+impl Block {
+    const NONE: Self = Self { end: 0, tries: 0 };
+
+    /// The lines from a run on, if there are more than one: not where they cannot read as text, and not too often, since each
+    /// try reads all of them.
+    fn from(&mut self, bytes: &[u8], run: &Range<usize>) -> Option<Range<usize>> {
+        if run.start >= self.end {
+            *self = Self {
+                end: over_wrapped_lines(bytes, run.clone()).end,
+                tries: MAX_TRIES,
+            };
+        }
+        if self.end <= run.end || !bytes.get(run.clone()).is_some_and(may_read) {
+            return None;
+        }
+        self.tries = self.tries.checked_sub(1)?;
+        Some(run.start..self.end)
+    }
+}
+
+/// Whether the beginning of a run may be text in some encoding.
+fn may_read(run: &[u8]) -> bool {
+    let engines = [STANDARD, URL_SAFE];
+    run.iter().all(u8::is_ascii_hexdigit) || engines.iter().any(|engine| reads_at_first(engine, run))
+}
+
 /// Base64 in mail is cut into lines of equal length; the lines are one run.
 fn over_wrapped_lines(bytes: &[u8], run: Range<usize>) -> Range<usize> {
     let mut end = run.end;
@@ -171,11 +206,7 @@ fn decode_run(run: &[u8]) -> Option<(Encoding, String)> {
 }
 
 fn decode_base64(engine: &GeneralPurpose, run: &[u8]) -> Option<String> {
-    let probe = engine.decode(run.get(..PROBE.min(run.len() / 4 * 4))?).ok()?;
-    if probe
-        .iter()
-        .any(|&byte| byte < 0x20 && !byte.is_ascii_whitespace())
-    {
+    if !reads_at_first(engine, run) {
         return None;
     }
     let whole = if run.len() % 4 == 1 {
@@ -184,6 +215,16 @@ fn decode_base64(engine: &GeneralPurpose, run: &[u8]) -> Option<String> {
         run
     };
     readable(engine.decode(whole).ok()?)
+}
+
+/// Whether the first bytes decode, to none that no text has.
+fn reads_at_first(engine: &GeneralPurpose, run: &[u8]) -> bool {
+    let probe = run.get(..PROBE.min(run.len() / 4 * 4)).unwrap_or_default();
+    engine.decode(probe).is_ok_and(|first| {
+        first
+            .iter()
+            .all(|&byte| byte >= 0x20 || byte.is_ascii_whitespace())
+    })
 }
 
 fn decode_hex(run: &[u8]) -> Option<String> {

@@ -127,6 +127,56 @@ fn what_is_not_text_stays_as_it_is() {
     }
 }
 
+/// Base64 as mail has it.
+fn in_lines(encoded: &str) -> String {
+    let lines = encoded.as_bytes().chunks(76);
+    lines
+        .map(|line| format!("{}\n", String::from_utf8_lossy(line)))
+        .collect()
+}
+
+/// Bytes that are no text in any reading, the same every time.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()[0]
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+#[test]
+fn an_attachment_is_read_a_few_times_at_most() {
+    // Were each of its lines the beginning of a try of all that follow, this would take minutes.
+    let attachment = in_lines(&BASE64_STANDARD.encode(noise(1 << 20)));
+    let found = decode(attachment.as_bytes(), Limits::of_text(attachment.as_bytes()));
+    assert!(found.iter().all(|decoded| decoded.text.len() < 80));
+}
+
+#[test]
+fn lines_that_are_no_text_hide_none_of_those_after_them() {
+    let order = format!("{ORDER} ").repeat(4);
+    let text = in_lines(&BASE64_STANDARD.encode(noise(57 * 200))) + &in_lines(&BASE64_STANDARD.encode(&order));
+    let found = decode(text.as_bytes(), Limits::DEFAULT);
+    assert!(found.iter().any(|decoded| decoded.text.contains(ORDER)), "{found:?}");
+}
+
+#[test]
+fn what_fits_is_decoded_whatever_does_not() {
+    let filling = BASE64_STANDARD.encode("A quiet day in the garden, with tea. ".repeat(40));
+    let order = BASE64_STANDARD.encode(ORDER);
+    let text = format!("{filling} {order}");
+    let limits = Limits {
+        depth: 3,
+        bytes: 1000,
+    };
+    let found = decode(text.as_bytes(), limits);
+    assert_eq!(found.first().map(|decoded| decoded.text.as_str()), Some(ORDER));
+    assert_eq!(decode(text.as_bytes(), Limits::of_text(text.as_bytes())).len(), 2);
+}
+
 #[test]
 fn rotation_is_its_own_inverse() {
     assert_eq!(rot13("Hello, Nina"), "Uryyb, Avan");

@@ -146,7 +146,7 @@ impl Worst {
 /// Weighs what stands encoded in the text, and comes to a verdict.
 fn conclude(worst: Worst, text: &[u8], context: &InjectionContext<'_>, thresholds: Thresholds) -> Assessment {
     let mut worst = worst.evidence;
-    for decoded in decode(text, Limits::DEFAULT) {
+    for decoded in decode(text, Limits::of_text(text)) {
         for block in blocks::blocks(decoded.text.as_bytes()) {
             if let Some(part) = decoded.text.get(block) {
                 keep_worse(

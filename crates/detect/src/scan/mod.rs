@@ -75,9 +75,24 @@ pub enum ConfigError {
 pub struct Scan {
     /// Findings in order of their place; they do not overlap.
     pub findings: Vec<Finding>,
+    /// What findings that overlapped were merged from, in order of their place.
+    pub(crate) merged: Vec<Finding>,
 }
 
 impl Scan {
+    /// Merges what overlaps.
+    pub(crate) fn of(raw: Vec<Finding>) -> Self {
+        let (findings, merged) = resolve::resolve_with_members(raw);
+        Self { findings, merged }
+    }
+
+    /// Findings that do not overlap, of which nobody knows any more what they were merged from.
+    #[must_use]
+    pub const fn settled(findings: Vec<Finding>) -> Self {
+        let merged = Vec::new();
+        Self { findings, merged }
+    }
+
     /// The highest class of anything found.
     #[must_use]
     pub fn class(&self) -> Class {
@@ -133,9 +148,7 @@ impl Detector {
     /// Finds personal data, credentials and internal names.
     #[must_use]
     pub fn scan(&self, text: &[u8]) -> Scan {
-        Scan {
-            findings: resolve::resolve(self.scan_unresolved(text)),
-        }
+        Scan::of(self.scan_unresolved(text))
     }
 
     /// Finds what [`Detector::scan`] finds and weighs the text for injected orders, in the same pass.
@@ -143,9 +156,7 @@ impl Detector {
     pub fn inspect(&self, text: &[u8], context: &InjectionContext<'_>) -> Inspection {
         let (raw, injection) = self.inspect_unresolved(text, context);
         Inspection {
-            scan: Scan {
-                findings: resolve::resolve(raw),
-            },
+            scan: Scan::of(raw),
             injection,
         }
     }

@@ -14,6 +14,8 @@ use crate::Finding;
 pub(crate) struct Resolver {
     cluster: Vec<Finding>,
     end: usize,
+    /// Where the members of clusters are kept, if they are asked for.
+    merged: Option<Vec<Finding>>,
 }
 
 impl Resolver {
@@ -32,6 +34,11 @@ impl Resolver {
     /// Gives back the last cluster.
     pub(crate) fn finish(&mut self) -> Option<Finding> {
         let start = self.cluster.first()?.span.start;
+        if self.cluster.len() > 1
+            && let Some(merged) = &mut self.merged
+        {
+            merged.extend_from_slice(&self.cluster);
+        }
         let mut strongest = self.cluster.drain(..).max_by(by_strength)?;
         strongest.span = start..self.end;
         Some(strongest)
@@ -39,11 +46,24 @@ impl Resolver {
 }
 
 /// Sorts findings and merges those that overlap.
-pub(crate) fn resolve(mut raw: Vec<Finding>) -> Vec<Finding> {
+pub(crate) fn resolve(raw: Vec<Finding>) -> Vec<Finding> {
+    resolve_by(&mut Resolver::default(), raw)
+}
+
+/// The same, and every finding that was merged with another, by place.
+pub(crate) fn resolve_with_members(raw: Vec<Finding>) -> (Vec<Finding>, Vec<Finding>) {
+    let mut resolver = Resolver {
+        merged: Some(Vec::new()),
+        ..Resolver::default()
+    };
+    let findings = resolve_by(&mut resolver, raw);
+    (findings, resolver.merged.unwrap_or_default())
+}
+
+fn resolve_by(resolver: &mut Resolver, mut raw: Vec<Finding>) -> Vec<Finding> {
     if raw.len() > 1 {
         raw.sort_unstable_by(by_place);
     }
-    let mut resolver = Resolver::default();
     let mut findings = Vec::with_capacity(raw.len());
     for finding in raw {
         findings.extend(resolver.push(finding));

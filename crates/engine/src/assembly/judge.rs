@@ -15,7 +15,7 @@ use super::{AssembleError, Band, Chunk};
 use crate::access::{Act, Reach, reach};
 use crate::inspect::Found;
 use crate::provenance::{spelled, word};
-use crate::{Engine, Payload, RecordError};
+use crate::{AccessError, Engine, Payload, RecordError};
 
 /// A chunk and what is to become of it.
 pub(super) struct Judged {
@@ -150,8 +150,21 @@ impl Engine {
         Ok(all)
     }
 
+    /// The source of that name: a registered one, or a tool that the control list declares, of the class that the standing
+    /// list gives it.
+    async fn source(&self, name: &Name) -> Result<Option<Source>, AccessError> {
+        if let Some(registered) = self.rules.sources.find(name) {
+            return Ok(Some(registered));
+        }
+        if self.policy.control.find(name.as_str()).is_none() {
+            return Ok(None);
+        }
+        let standing = self.standing().await?;
+        Ok(standing.control.find(name.as_str()).map(Source::of_tool))
+    }
+
     async fn judge(&self, id: &Ident, chunk: &Chunk) -> Result<Verdict, AssembleError> {
-        let Some(source) = self.rules.sources.find(&chunk.source, &self.policy.control) else {
+        let Some(source) = self.source(&chunk.source).await? else {
             return Ok(Verdict::Blocked("unregistered-source"));
         };
         if !source.kind.may_bring(chunk.origin) {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tidegate_core::{Class, ControlList, Name, Trust};
+use tidegate_core::{Class, Name, Tool, Trust};
 use tidegate_ledger::event::Origin;
 
 /// What sort of source it is: the most that its content may be used as.
@@ -58,18 +58,21 @@ impl Sources {
         Self(registry)
     }
 
-    /// The source of that name. A tool that the control list declares is one too: what it returns is retrieved.
-    pub(crate) fn find(&self, name: &Name, control: &ControlList) -> Option<Source> {
-        let declared = || {
-            let tool = control.find(name.as_str())?;
-            Some(Source {
-                name: tool.name.clone(),
-                class: tool.returns,
-                kind: SourceKind::Retrieval,
-                trust: tool.integrity.trust,
-            })
-        };
-        self.0.get(name).cloned().or_else(declared)
+    /// The source that is registered under that name.
+    pub(crate) fn find(&self, name: &Name) -> Option<Source> {
+        self.0.get(name).cloned()
+    }
+}
+
+impl Source {
+    /// A tool of the control list is a source too: what it returns is retrieved.
+    pub(crate) fn of_tool(tool: &Tool) -> Self {
+        Self {
+            name: tool.name.clone(),
+            class: tool.returns,
+            kind: SourceKind::Retrieval,
+            trust: tool.integrity.trust,
+        }
     }
 }
 

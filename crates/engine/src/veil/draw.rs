@@ -125,9 +125,7 @@ fn splits(tool: &Tool, form: Form) -> bool {
 /// Whether nothing in a text has to be taken out or marked, where what is at most of a class may be seen.
 fn is_clear(found: &Found, text: &[u8], most: Class) -> bool {
     let withheld = found.findings.iter().any(|finding| finding.class > most);
-    // A document in a text may write a brace in four digits.
-    let is_escaped = memchr::memmem::find(text, br"\\u").is_some();
-    !withheld && !is_escaped && std::str::from_utf8(text).is_ok_and(|text| !has_lookalike(text))
+    !withheld && std::str::from_utf8(text).is_ok_and(|text| !has_lookalike(text))
 }
 
 impl Drawing {

@@ -48,7 +48,7 @@ fn answer(rules: &Rules, line: &[u8]) -> Value {
     };
     let inspection = rules.inspect(text.as_bytes());
     let injection = inspection.injection;
-    let findings = counted(rules, text.as_bytes(), inspection.scan.findings, &injection);
+    let findings = counted(rules, text.as_bytes(), inspection.scan, &injection);
     let class = findings
         .iter()
         .fold(Class::Public, |class, finding| class.join(finding.class));

@@ -16,7 +16,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use tidegate_detect::exits::Exits;
 use tidegate_detect::injection::{Assessment, InjectionContext};
-use tidegate_detect::{Detector, Finding, Inspection};
+use tidegate_detect::{Detector, Finding, Inspection, Scan as Scanned};
 
 pub(crate) use places::{Place, Places as PlacesIn};
 
@@ -72,19 +72,10 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Judges a whole text as the gateway judges a response: through the escapes, where it is a JSON document.
+    /// Judges a whole text as the gateway judges one that a tool answers with: as it stands and through its escapes.
     pub(crate) fn inspect(&self, text: &[u8]) -> Inspection {
-        let context = InjectionContext::NONE;
-        match is_escaped_json(text) {
-            true => self.detector.inspect_json(text, &context),
-            false => self.detector.inspect(text, &context),
-        }
+        self.detector.inspect_any(text, &InjectionContext::NONE)
     }
-}
-
-fn is_escaped_json(text: &[u8]) -> bool {
-    let opens = matches!(text.trim_ascii_start().first(), Some(b'{' | b'[' | b'"'));
-    opens && text.contains(&b'\\') && serde_json::from_slice::<Value>(text).is_ok()
 }
 
 impl Scan {
@@ -179,7 +170,7 @@ fn rounded(score: f32) -> f64 {
 }
 
 /// The findings that count, by place, the injection's own among them.
-fn counted(rules: &Rules, text: &[u8], scan: Vec<Finding>, injection: &Assessment) -> Vec<Finding> {
+fn counted(rules: &Rules, text: &[u8], scan: Scanned, injection: &Assessment) -> Vec<Finding> {
     let mut kept = rules.exits.apply(text, "", scan).kept;
     kept.extend(injection.findings.iter().cloned());
     kept.sort_by(|a, b| (a.span.start, a.span.end, &a.rule).cmp(&(b.span.start, b.span.end, &b.rule)));

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Read, Write};
 
 use tidegate_core::Class;
 use tidegate_detect::injection::{Assessment, InjectionContext, Verdict};
-use tidegate_detect::{Finding, StreamScanner};
+use tidegate_detect::{Finding, Scan, StreamScanner};
 
 use super::{Found, PlacesIn, Rules, Show, counted};
 
@@ -71,17 +71,17 @@ pub(super) fn scan(
     if next.is_empty() {
         walk.window = first;
         let inspection = rules.inspect(&walk.window);
-        walk.take(inspection.scan.findings, &inspection.injection, show, out)?;
+        walk.take(inspection.scan, &inspection.injection, show, out)?;
     } else {
         let mut scanner = StreamScanner::new(&rules.detector);
         let mut current = first;
         while !current.is_empty() {
             let injection = walk.grow(&current);
-            walk.take(scanner.push(&current), &injection, show, out)?;
+            walk.take(Scan::settled(scanner.push(&current)), &injection, show, out)?;
             current = std::mem::take(&mut next);
             next = piece(input).map_err(ScanError::Read)?;
         }
-        walk.take(scanner.finish(), &nothing(), show, out)?;
+        walk.take(Scan::settled(scanner.finish()), &nothing(), show, out)?;
     }
     show.end(&walk.total, out).map_err(ScanError::Write)?;
     Ok(walk.total)
@@ -118,7 +118,7 @@ impl Walk<'_> {
 
     fn take(
         &mut self,
-        scan: Vec<Finding>,
+        mut scan: Scan,
         injection: &Assessment,
         show: &mut dyn Show,
         out: &mut dyn Write,
@@ -136,10 +136,11 @@ impl Walk<'_> {
             findings: injection.findings.iter().cloned().map(in_window).collect(),
             ..*injection
         };
-        let local_scan = scan.into_iter().map(in_window).collect();
+        // What is read whole begins where its window does; what streams by is settled.
+        scan.findings = scan.findings.into_iter().map(in_window).collect();
         // They come by place, so one walk finds all their lines.
         let mut places = self.places.clone();
-        for finding in counted(self.rules, &self.window, local_scan, &local) {
+        for finding in counted(self.rules, &self.window, scan, &local) {
             let span = finding.span.start + back..finding.span.end + back;
             let start = places.advance(&self.window, back, span.start);
             let end = places.clone().advance(&self.window, back, span.end);
