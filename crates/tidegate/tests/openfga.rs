@@ -169,6 +169,12 @@ impl<'a> Session<'a> {
             json!({"tool": tool, "content": "Q3 pricing proposal"}),
         )
     }
+
+    /// The same words, as part of a context that the caller has the gateway put together.
+    fn assemble(&self, tool: &str) -> (u16, Value) {
+        let chunk = json!({"source": tool, "origin": "task-data", "text": "Q3 pricing proposal"});
+        self.post("context", json!({"chunks": [chunk]}))
+    }
 }
 
 fn tool<'a>(manifest: &'a Value, name: &str) -> &'a Value {
@@ -382,9 +388,10 @@ fn without_openfga_nothing_passes_and_it_is_said_why() {
 
     let closed = |why: &str| {
         alice.denies("web_search", "authority-unreachable", why);
-        let (status, problem) = alice.bring("search_email");
-        assert_eq!(status, 503);
-        assert!(problem["detail"].as_str().unwrap().contains(why), "{problem}");
+        for (status, problem) in [alice.bring("search_email"), alice.assemble("search_email")] {
+            assert_eq!(status, 503);
+            assert!(problem["detail"].as_str().unwrap().contains(why), "{problem}");
+        }
         let opened = Session::open(&gateway, &stand, "alice").opened;
         let tools = opened["manifest"]["tools"].as_array().unwrap().clone();
         assert!(tools.iter().all(|tool| tool["blocked"] == true), "{tools:?}");
@@ -413,6 +420,7 @@ fn without_openfga_nothing_passes_and_it_is_said_why() {
     stand.bootstrap();
     open();
     assert_eq!(alice.get("")["sensitivity"], "public");
+    assert_eq!(alice.assemble("slack_post").1["sensitivity"], "public");
     assert_eq!(alice.bring("search_email").1["sensitivity"], "internal");
     drop(again);
     gateway.stop();
