@@ -105,6 +105,12 @@ impl Engine {
         &self.policy
     }
 
+    /// A text as logs may show it: with the names of rules in place of what they know.
+    #[must_use]
+    pub fn loggable(&self, text: &str) -> String {
+        self.inspector.loggable(text)
+    }
+
     /// The record.
     #[must_use]
     pub const fn provenance(&self) -> &Provenance {

@@ -184,6 +184,19 @@ impl Inspector {
         }
     }
 
+    /// A text as logs may show it: with the names of rules in place of what they know.
+    pub(crate) fn loggable(&self, text: &str) -> String {
+        let mut shown = String::with_capacity(text.len());
+        let mut at = 0;
+        for finding in self.detector.scan_any(text.as_bytes()).findings {
+            shown.push_str(text.get(at..finding.span.start).unwrap_or_default());
+            shown.push_str(&format!("[{}]", finding.rule));
+            at = finding.span.end;
+        }
+        shown.push_str(text.get(at..).unwrap_or_default());
+        shown
+    }
+
     /// Whether a text holds nothing that a rule knows: what a record may name.
     pub(crate) fn is_plain(&self, text: &str) -> bool {
         self.detector.scan_any(text.as_bytes()).findings.is_empty()
@@ -198,3 +211,22 @@ fn split(inspection: Inspection) -> (Scan, Option<Assessment>) {
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("looking into the content was interrupted, so it does not pass")]
 pub struct Interrupted;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidegate_detect::DetectorConfig;
+
+    #[test]
+    fn a_log_line_names_what_it_leaves_out() {
+        let detector = Detector::new(&DetectorConfig::default()).unwrap();
+        let inspector = Inspector::new(detector, Exits::NONE, []);
+        for (line, shown) in [
+            ("listening on port 7000", "listening on port 7000"),
+            ("row: bob@example.com é!", "row: [email] é!"),
+            (r#"{"to":"bob\u0040example.com"}"#, r#"{"to":"[email]"}"#),
+        ] {
+            assert_eq!(inspector.loggable(line), shown);
+        }
+    }
+}

@@ -11,7 +11,7 @@
 mod run;
 
 use run::Place;
-use run::stdio::StdioGateway;
+use run::stdio::{SAID, StdioGateway};
 use serde_json::json;
 
 const CONFIG: &str = r#"
@@ -42,6 +42,7 @@ for line in sys.stdin:
     elif message["method"] == "tools/list":
         result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ["lookup", "mail"]]}
     elif message["method"] == "tools/call" and params["name"] == "lookup":
+        print("looked up anna@example.org", file=sys.stderr, flush=True)
         text = json.dumps({"guest": {"email": "anna@example.org"}})
         result = {"content": [{"type": "text", "text": text}]}
     elif message["method"] == "tools/call":
@@ -83,4 +84,9 @@ fn a_stub_of_one_resolves_at_the_other() {
     );
     first.leave();
     second.leave();
+    let said = std::fs::read_to_string(place.path(SAID)).unwrap();
+    assert!(
+        said.contains("looked up [email]") && !said.contains("anna"),
+        "{said}"
+    );
 }

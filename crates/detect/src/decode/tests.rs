@@ -158,9 +158,13 @@ fn an_attachment_is_read_a_few_times_at_most() {
 #[test]
 fn lines_that_are_no_text_hide_none_of_those_after_them() {
     let order = format!("{ORDER} ").repeat(4);
-    let text = in_lines(&BASE64_STANDARD.encode(noise(57 * 200))) + &in_lines(&BASE64_STANDARD.encode(&order));
+    let text =
+        in_lines(&BASE64_STANDARD.encode(noise(57 * 200))) + &in_lines(&BASE64_STANDARD.encode(&order));
     let found = decode(text.as_bytes(), Limits::DEFAULT);
-    assert!(found.iter().any(|decoded| decoded.text.contains(ORDER)), "{found:?}");
+    assert!(
+        found.iter().any(|decoded| decoded.text.contains(ORDER)),
+        "{found:?}"
+    );
 }
 
 #[test]

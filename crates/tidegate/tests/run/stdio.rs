@@ -1,5 +1,6 @@
 //! `tidegate mcp` as a client runs it.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
@@ -15,6 +16,17 @@ pub(crate) struct StdioGateway {
     next: u64,
 }
 
+/// The file of what gateways in a place say on standard error.
+pub(crate) const SAID: &str = "said-aside";
+
+fn said_aside(place: &Place) -> File {
+    File::options()
+        .create(true)
+        .append(true)
+        .open(place.path(SAID))
+        .unwrap()
+}
+
 impl StdioGateway {
     pub(crate) fn start(place: &Place, flags: &[&str]) -> Self {
         let mut process = place
@@ -22,7 +34,7 @@ impl StdioGateway {
             .args(flags)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(said_aside(place))
             .spawn()
             .unwrap();
         let input = process.stdin.take();

@@ -81,7 +81,7 @@ impl Session {
     pub(super) fn new(hub: Arc<Mcp>, caller: Caller, opened: &tidegate_store::Session) -> Arc<Self> {
         let bounds = hub.bounds();
         let link = |server: &super::Upstream| Server {
-            link: Link::to(server.clone(), bounds),
+            link: Link::to(server.clone(), bounds, Arc::clone(&hub.engine)),
             catalog: Mutex::default(),
             wishes: Mutex::default(),
         };

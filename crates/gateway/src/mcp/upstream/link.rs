@@ -6,11 +6,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tidegate_engine::Engine;
 use tokio::sync::{Mutex, mpsc};
 
 use super::connection::{Connection, Read, Wire};
 use super::http::Exchange;
-use super::stdio::Pipe;
+use super::stdio::{Log, Pipe};
 use super::{Bounds, Reach, Upstream, UpstreamError};
 use crate::mcp::era::{self, Era};
 use crate::mcp::message::Envelope;
@@ -37,6 +38,8 @@ pub(crate) struct Link {
     pub(crate) server: Upstream,
     state: Mutex<State>,
     bounds: Bounds,
+    /// Knows what logs may show of what the server says.
+    engine: Arc<Engine>,
 }
 
 struct State {
@@ -47,7 +50,7 @@ struct State {
 }
 
 impl Link {
-    pub(crate) fn to(server: Upstream, bounds: Bounds) -> Self {
+    pub(crate) fn to(server: Upstream, bounds: Bounds, engine: Arc<Engine>) -> Self {
         let now = Instant::now();
         let state = State {
             connection: None,
@@ -59,6 +62,7 @@ impl Link {
             server,
             state: Mutex::new(state),
             bounds,
+            engine,
         }
     }
 
@@ -133,7 +137,11 @@ impl Link {
         match &self.server.reach {
             Reach::Command { command, args, env } => {
                 let most = self.bounds.message_bytes;
-                let (pipe, incoming) = Pipe::start(&self.server.name, command, args, env, most)?;
+                let log = Log {
+                    name: self.server.name.clone(),
+                    engine: Arc::clone(&self.engine),
+                };
+                let (pipe, incoming) = Pipe::start(log, command, args, env, most)?;
                 Ok((Wire::Pipe(pipe), incoming))
             }
             Reach::Url {

@@ -4,10 +4,11 @@
 //! what every program needs and what the configuration names.
 
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tidegate_core::Ident;
+use tidegate_engine::Engine;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
@@ -52,7 +53,7 @@ pub(crate) struct Pipe {
 impl Pipe {
     /// Starts the program.
     pub(super) fn start(
-        name: &Ident,
+        log: Log,
         command: &str,
         args: &[String],
         env: &[String],
@@ -67,8 +68,8 @@ impl Pipe {
         };
         let (lines, to_write) = mpsc::channel(64);
         let (read, received) = incoming();
-        tokio::spawn(log_lines(name.clone(), stderr));
-        let reader = tokio::spawn(read_lines(name.clone(), stdout, read, message_bytes));
+        let reader = tokio::spawn(read_lines(log.name.clone(), stdout, read, message_bytes));
+        tokio::spawn(log.lines(stderr));
         let child = tokio::spawn(async move {
             // Ends when the connection is dropped, or when the child no longer reads.
             write_lines(stdin, to_write).await;
@@ -221,20 +222,31 @@ async fn next_line<R: AsyncRead + Unpin>(lines: &mut BufReader<R>, line: &mut Ve
     }
 }
 
-/// What a server says beside its messages, one bounded line at a time and with nothing in it that could forge another.
-async fn log_lines(name: Ident, stderr: impl AsyncRead + Unpin) {
-    let mut lines = BufReader::new(stderr);
-    let mut line = Vec::new();
-    loop {
-        match next_line(&mut lines, &mut line, LOG_LINE_BYTES).await {
-            Line::Whole => {
-                tracing::info!(server = %name, line = %printable(&line), "on standard error");
-            }
-            Line::End => return,
-            Line::TooLong => {
-                tracing::info!(server = %name, "a long line on standard error");
-                let used = lines.buffer().len();
-                lines.consume(used);
+/// Where what a server says beside its messages goes.
+pub(super) struct Log {
+    pub(super) name: Ident,
+    pub(super) engine: Arc<Engine>,
+}
+
+impl Log {
+    /// Logs one bounded line at a time, with nothing in it that could forge another and without the values that rules know: nobody
+    /// declared of which class this is.
+    async fn lines(self, stderr: impl AsyncRead + Unpin) {
+        let Self { name, engine } = self;
+        let mut lines = BufReader::new(stderr);
+        let mut line = Vec::new();
+        loop {
+            match next_line(&mut lines, &mut line, LOG_LINE_BYTES).await {
+                Line::Whole => {
+                    let line = engine.loggable(&printable(&line));
+                    tracing::info!(server = %name, line = %line, "on standard error");
+                }
+                Line::End => return,
+                Line::TooLong => {
+                    tracing::info!(server = %name, "a long line on standard error");
+                    let used = lines.buffer().len();
+                    lines.consume(used);
+                }
             }
         }
     }
