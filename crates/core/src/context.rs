@@ -180,9 +180,15 @@ impl ContextState {
         std::mem::replace(&mut entry.class, raised) != raised
     }
 
-    /// Stops everything in this session until a person decides. A session that is halted stays as it is.
-    pub fn halt(&mut self, halt: Halt) {
-        self.halt.get_or_insert(halt);
+    /// Stops everything in this session until a person decides. A session that is halted stays as it is, but for the end of
+    /// its run: that nobody lifts, so it takes the place of a halt that somebody might. Says whether anything changed.
+    pub fn halt(&mut self, halt: Halt) -> bool {
+        let ends = halt.is_end() && self.halt.as_ref().is_some_and(|before| !before.is_end());
+        let changes = ends || self.halt.is_none();
+        if changes {
+            self.halt = Some(halt);
+        }
+        changes
     }
 
     /// Lifts this halt, because a person decided so. Another halt stays, and so does the end of a run; the label is not
@@ -272,8 +278,10 @@ mod tests {
         assert!(state.halted().is_some());
         assert!(state.resume(&halt("fetch", 1)) && !state.resume(&halt("fetch", 1)));
         assert_eq!((state.halted(), state.label().class()), (None, Class::Pii));
-        state.halt(halt(Halt::END, 3));
-        assert!(!state.resume(&halt(Halt::END, 3)));
+        assert!(state.halt(halt("fetch", 2)) && !state.halt(halt("other", 2)));
+        assert!(state.halt(halt(Halt::END, 3)) && !state.halt(halt(Halt::END, 4)));
+        assert!(!state.resume(&halt("fetch", 2)) && !state.resume(&halt(Halt::END, 3)));
+        assert_eq!(state.halted(), Some(&halt(Halt::END, 3)));
     }
 
     #[test]

@@ -36,6 +36,7 @@ impl Engine {
         if approve {
             refuse_own(caller, &gate)?;
             refuse_kind(caller.role, gate.kind)?;
+            self.refuse_overtaken(&gate).await?;
         }
         let at = now();
         let answer = GateAnswer {
@@ -105,6 +106,26 @@ impl Engine {
         }
     }
 
+    /// What has come over a session since the question was put is not covered by an answer to it.
+    async fn refuse_overtaken(&self, gate: &Gate) -> Result<(), GateError> {
+        match gate.kind {
+            GateKind::InjectionHalt if self.is_halted_above(&gate.session).await? => Err(
+                GateError::Overtaken("a run above this one is halted too: decide about that one first"),
+            ),
+            GateKind::LowerLabel => {
+                let session = self.store.current(&gate.session).await?;
+                let session = session.ok_or(AccessError::NoSession)?;
+                match session.context.label().class() <= gate.class {
+                    true => Ok(()),
+                    false => Err(GateError::Overtaken(
+                        "the label has risen since this was asked: deny this and ask anew",
+                    )),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
     async fn reset_for(&self, caller: &Caller, gate: &Gate, reason: &str) -> Result<(), GateError> {
         match self.reset(caller, &gate.session, reason).await {
             Ok(_) => Ok(()),
@@ -121,6 +142,9 @@ impl Engine {
         let Some(halt) = session.context.halted().filter(|halt| is_of(gate, halt)).cloned() else {
             return Ok(());
         };
+        if self.is_halted_above(&gate.session).await? {
+            return Ok(());
+        }
         let mut runs = vec![gate.session.clone()];
         runs.extend(self.descendants(&gate.session).await?);
         for run in runs {

@@ -60,9 +60,9 @@ impl Engine {
             arguments: serde_json::Value::Null,
             findings: &[],
         };
-        let binding = gates
-            .key
-            .bind(GateKind::LowerLabel, &[session.id.as_str().as_bytes()]);
+        // Bound to the label that is asked about: leave to start anew from one is none to start anew from a higher one.
+        let parts = [session.id.as_str().as_bytes(), label.as_str().as_bytes()];
+        let binding = gates.key.bind(GateKind::LowerLabel, &parts);
         let _desk = gates.desk(&session.id).await?;
         if let Some(known) = gates.waiting(&binding).await? {
             return Ok(GateView::of(known, now()));

@@ -46,7 +46,8 @@ impl Engine {
             halt.source
         );
         let kept = Kept {
-            label: session.context.label().class(),
+            // What was put away never entered the label, and is of its source's class all the same.
+            label: session.context.label().class().join(halted.class),
             reason: &reason,
             note: asker.map(|(_, note)| note),
             // The content itself is nothing to read in passing.

@@ -93,6 +93,22 @@ impl Engine {
         Ok(())
     }
 
+    /// Whether a run above this one is halted: then this one stays so, whatever is decided about its own halt.
+    pub(crate) async fn is_halted_above(&self, id: &Ident) -> Result<bool, StoreError> {
+        let Some(runs) = &self.runs else {
+            return Ok(false);
+        };
+        let mut below = id.clone();
+        while let Some(kin) = runs.store.kin(&below).await? {
+            let parent = self.store.current(&kin.parent).await?;
+            if parent.is_none_or(|parent| parent.context.halted().is_some()) {
+                return Ok(true);
+            }
+            below = kin.parent;
+        }
+        Ok(false)
+    }
+
     /// Every run below this one. Opening a child bounds how many there are.
     pub(crate) async fn descendants(&self, id: &Ident) -> Result<Vec<Ident>, StoreError> {
         let Some(runs) = &self.runs else {

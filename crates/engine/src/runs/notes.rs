@@ -269,7 +269,8 @@ impl Engine {
             Memory::Scratchpad => Origin::Agent,
             Memory::Agent => Origin::Untrusted,
         };
-        let words = shown.iter().map(|note| (word, place.clone(), note.text.clone()));
+        let said = shown.iter().flat_map(|note| [&note.key, &note.text]);
+        let words = said.map(|said| (word, place.clone(), said.to_string()));
         self.remember_texts(id, words.collect::<Vec<_>>()).await?;
         let entry = Entry {
             class,

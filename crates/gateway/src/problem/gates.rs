@@ -22,6 +22,7 @@ impl From<GateError> for Problem {
             GateError::Closed(_) => conflict("gate-closed", detail),
             GateError::Twice => conflict("approved-twice", detail),
             GateError::NothingToAsk(_) => conflict("nothing-to-ask", detail),
+            GateError::Overtaken(_) => conflict("overtaken", detail),
             GateError::Reason => Self::unprocessable("reason-missing", detail),
             GateError::Gone => Self::new(StatusCode::GONE, "evidence-gone", "Not kept any more", detail),
         }

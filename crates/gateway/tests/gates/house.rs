@@ -88,7 +88,11 @@ impl House {
     }
 
     pub(crate) async fn deliver(&self, tool: &str, content: Value) -> Value {
-        let path = format!("/v1/session/{}/responses", self.session);
+        self.deliver_to(&self.session, tool, content).await
+    }
+
+    pub(crate) async fn deliver_to(&self, session: &str, tool: &str, content: Value) -> Value {
+        let path = format!("/v1/session/{session}/responses");
         let body = json!({"tool": tool, "content": content});
         self.stand.post(&self.agent, &path, body).await
     }

@@ -188,6 +188,14 @@ pub(super) async fn halt_keeps_the_first<S: SessionStore>(handles: &Handles<S>) 
     assert_eq!(second.session.context.halted(), Some(&halt("web_fetch", 7)));
     let raised = handles.two.raise(&id, entry(Class::Secret, "t")).await.unwrap();
     assert_eq!(raised.session.context.halted(), Some(&halt("web_fetch", 7)));
+    // The end of a run is nothing that an answer about an earlier halt could lift.
+    let ended = handles.two.halt(&id, halt(Halt::END, 9)).await.unwrap();
+    assert_eq!(ended.admission, Admission::Noted);
+    for later in [halt("web_fetch", 10), halt(Halt::END, 10)] {
+        let unchanged = handles.one.halt(&id, later).await.unwrap();
+        assert_eq!(unchanged.admission, Admission::Unchanged);
+        assert_eq!(unchanged.session.context.halted(), Some(&halt(Halt::END, 9)));
+    }
 }
 
 pub(super) async fn resume_lifts_the_very_halt<S: SessionStore>(handles: &Handles<S>) {

@@ -174,12 +174,9 @@ impl<R: Rows> SessionStore for Shared<R> {
     }
 
     async fn halt(&self, id: &Ident, halt: Halt) -> Result<Admitted, StoreError> {
-        let transition = |context: &mut ContextState| {
-            if context.halted().is_some() {
-                return Admission::Unchanged;
-            }
-            context.halt(halt.clone());
-            Admission::Noted
+        let transition = |context: &mut ContextState| match context.halt(halt.clone()) {
+            true => Admission::Noted,
+            false => Admission::Unchanged,
         };
         self.change(id, transition).await
     }

@@ -156,12 +156,9 @@ impl SessionStore for SqliteStore {
     }
 
     async fn halt(&self, id: &Ident, halt: Halt) -> Result<Admitted, StoreError> {
-        let transition = move |context: &mut ContextState| {
-            if context.halted().is_some() {
-                return Admission::Unchanged;
-            }
-            context.halt(halt.clone());
-            Admission::Noted
+        let transition = move |context: &mut ContextState| match context.halt(halt.clone()) {
+            true => Admission::Noted,
+            false => Admission::Unchanged,
         };
         self.change(id, transition).await
     }
