@@ -2,7 +2,8 @@
 //!
 //! A part that is not cleared, and in which nothing else can be declared, is taken out whole: neither its names nor how
 //! many there are of anything show. Elsewhere the structure stays, and names that do not read like names of fields are
-//! taken out as well, since somebody may use values as keys.
+//! taken out as well, since somebody may use values as keys. That holds for every name: of a member, of a column, of a
+//! header. What merely has the form of a table, and no column that is declared, is no table.
 
 use serde_json::{Map, Value};
 use tidegate_core::{Class, FieldClasses, FieldCursor, MAX_RAW};
@@ -42,18 +43,22 @@ impl Splitter<'_> {
 
     /// Splits a text that is no JSON: a table, a text with headers, or words of which nothing is declared.
     pub(super) fn words(&mut self, text: String) -> Value {
-        if self.fields.has_columns()
-            && let Some(table) = text::table(&text)
+        let fields = self.fields;
+        if fields.has_columns()
+            && let Some(table) = text::table(&text, |name| fields.column(name).is_some())
         {
-            return Value::String(
-                table.rewrite(|column, cell| self.named(self.fields.column(column), column, cell)),
-            );
+            let names = table.names().iter();
+            let names = names.map(|name| self.name(name, fields.column(name))).collect();
+            return Value::String(table.rewrite(names, |column, cell| {
+                self.named(fields.column(column), column, cell)
+            }));
         }
-        if self.fields.has_headers()
-            && let Some((head, body)) = text::head(&text)
+        if fields.has_headers()
+            && let Some((head, body)) = text::head(&text, |name| fields.header(name).is_some())
         {
             let head = text::rewrite_head(head, |header, value| {
-                self.named(self.fields.header(header), header, value)
+                let declared = fields.header(header);
+                (self.name(header, declared), self.named(declared, header, value))
             });
             let (gap, body) = body.split_at(body.len() - body.trim_start_matches(['\r', '\n']).len());
             let class = self.fields.root().class().unwrap_or(self.source);
@@ -126,8 +131,11 @@ impl Splitter<'_> {
             let rows = tabular::split_rows(self, &table.columns, rows, &place.descend(name), path);
             path.pop();
             split.insert(name.to_owned(), rows);
+            path.push(columns.to_owned());
             let names = members.remove(columns).unwrap_or_default();
-            split.insert(columns.to_owned(), escaped(names));
+            let names = tabular::split_columns(self, names, &place.descend(columns), path);
+            path.pop();
+            split.insert(columns.to_owned(), names);
         }
         for (key, value) in members {
             let below = place.descend(&key);
@@ -138,7 +146,7 @@ impl Splitter<'_> {
                 self.part(value, &below, path, column)
             };
             path.pop();
-            split.insert(self.key(key), value);
+            split.insert(self.key(&key), value);
         }
         Value::Object(split)
     }
@@ -174,19 +182,25 @@ impl Splitter<'_> {
             let column = self.fields.column(&key);
             let value = self.part(value, &below, path, column);
             path.pop();
-            split.insert(self.key(key), value);
+            split.insert(self.name(&key, column), value);
         }
         Value::Object(split)
     }
 
-    /// A name as it may be shown.
-    fn key(&mut self, key: String) -> String {
-        if self.source <= MAX_RAW || is_plain_name(&key) {
-            return escape(&key).into_owned();
+    /// The name of a column or a header as it may be shown. One that is declared says no more than its declaration.
+    pub(super) fn name(&mut self, name: &str, declared: Option<Class>) -> String {
+        match declared {
+            Some(_) => escape(name).into_owned(),
+            None => self.key(name),
         }
-        self.redacted = true;
-        self.table
-            .stub("NAME", &Value::String(key), self.source, self.keep)
+    }
+
+    /// A name as it may be shown. One that does not read like the name of a field counts as a value of the source.
+    pub(super) fn key(&mut self, key: &str) -> String {
+        if is_plain_name(key) {
+            return key.to_owned();
+        }
+        as_text(&self.cell("NAME", self.source, Value::String(key.to_owned())))
     }
 }
 
