@@ -40,6 +40,15 @@ fn tools() -> Vec<tidegate_core::ToolFacts> {
             &[("column:city", Class::Public), ("header:Date", Class::Public)],
         ),
         source("archive", Class::Confidential, &[("column:city", Class::Public)]),
+        source(
+            "ward",
+            Class::Internal,
+            &[
+                ("column:diagnosis", Class::Secret),
+                ("column:city", Class::Public),
+                ("header:cookie", Class::Secret),
+            ],
+        ),
         source("docs", Class::Internal, &[]),
         source("page", Class::Public, &[]),
         source("keys", Class::Secret, &[]),
@@ -203,6 +212,33 @@ fn names_of_columns_and_headers_are_shown_like_names_of_members() {
             .shown(&other, "archive", json!({"columns": ["city", ILLNESS], "rows": [["Bern"]]}))
             .await;
         assert_eq!(house.label(&other).await, Class::Confidential);
+    });
+}
+
+#[test]
+fn what_a_column_or_a_header_declares_covers_all_below() {
+    runtime().block_on(async {
+        let directory = tempfile::tempdir().unwrap();
+        let house = House::start(directory.path(), tools());
+        let id = house.open("below").await;
+        let table = json!({"columns": ["name", "diagnosis"], "rows": [["Ada", "hepatitis"]]});
+        for content in [
+            json!([{"diagnosis": [{"found": "hepatitis"}]}]),
+            json!([{"diagnosis": [{"city": "hepatitis"}]}]),
+            json!([{"diagnosis": {"columns": ["city"], "rows": [["hepatitis", "hepatitis"]]}}]),
+            json!([{"diagnosis": {"headers": {"date": "hepatitis"}}}]),
+            json!([{"diagnosis": {"hepatitis C": 1}}]),
+            json!({"columns": ["diagnosis"], "rows": [[[{"found": "hepatitis"}]]]}),
+            json!([table]),
+            json!({"tables": [{"one": table}]}),
+            json!([{"headers": {"cookie": "hepatitis"}}]),
+            json!({"headers": {"cookie": [{"found": "hepatitis"}]}}),
+            json!({"headers": [{"name": "cookie", "value": "x", "raw": [{"found": "hepatitis"}]}]}),
+        ] {
+            let shown = house.shown(&id, "ward", content).await.to_string();
+            assert!(!shown.contains("hepatitis"), "{shown}");
+        }
+        assert_eq!(house.label(&id).await, Class::Internal);
     });
 }
 

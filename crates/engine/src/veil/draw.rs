@@ -203,6 +203,7 @@ impl Drawing {
                 table,
                 fields: &tool.fields,
                 source: tool.returns,
+                least: Class::Public,
                 keep,
                 cleared: Class::Public,
                 redacted: false,

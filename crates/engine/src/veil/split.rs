@@ -22,6 +22,8 @@ pub(super) struct Splitter<'a> {
     pub(super) fields: &'a FieldClasses,
     /// The class of what nothing is declared of.
     pub(super) source: Class,
+    /// The least that anything counts as where the splitter is at work: what the columns and headers around it declare.
+    pub(super) least: Class,
     pub(super) keep: Keep,
     /// The highest class that stays in the clear.
     pub(super) cleared: Class,
@@ -29,6 +31,15 @@ pub(super) struct Splitter<'a> {
     pub(super) redacted: bool,
     /// What was taken out, to find it again where it was not declared.
     pub(super) taken: Vec<(Value, String)>,
+}
+
+/// What the members of an object are.
+#[derive(Clone, Copy)]
+enum Members {
+    /// Parts of what a column declares, where it stands in one.
+    Of(Option<Class>),
+    /// Cells, since the object is in a list: a row of a table whose columns are its names.
+    Cells,
 }
 
 impl Splitter<'_> {
@@ -94,18 +105,30 @@ impl Splitter<'_> {
         let class = declared.unwrap_or(self.source);
         let by_name = self.fields.has_columns() || self.fields.has_headers();
         let may_differ = (place.may_differ_below() || by_name) && path.len() < DEEPEST;
-        match value {
-            Value::Object(members) if may_differ => self.object(members, place, path, column),
-            Value::Array(items) if may_differ => Value::Array(self.array(items, place, path, column)),
+        self.inside(column, |splitter| match value {
+            Value::Object(members) if may_differ => {
+                splitter.object(members, place, path, Members::Of(column))
+            }
+            Value::Array(items) if may_differ => Value::Array(splitter.array(items, place, path, column)),
             value => {
                 let name = name_for(path.iter().map(String::as_str), "RESULT");
-                self.cell(&name, class, value)
+                splitter.cell(&name, class, value)
             }
-        }
+        })
+    }
+
+    /// Works inside a column or a header: what it declares covers all below, whatever is declared there.
+    fn inside<T>(&mut self, declared: Option<Class>, work: impl FnOnce(&mut Self) -> T) -> T {
+        let around = self.least;
+        self.least = around.join(declared.unwrap_or(around));
+        let done = work(self);
+        self.least = around;
+        done
     }
 
     /// One value of one class: it passes, or a stub stands in its place.
     fn cell(&mut self, name: &str, class: Class, value: Value) -> Value {
+        let class = class.join(self.least);
         if class <= MAX_RAW {
             self.cleared = self.cleared.join(class);
             return escaped(value);
@@ -121,7 +144,7 @@ impl Splitter<'_> {
         mut members: Map<String, Value>,
         place: &FieldCursor<'_>,
         path: &mut Vec<String>,
-        column: Option<Class>,
+        members_are: Members,
     ) -> Value {
         let mut split = Map::new();
         if let Some(table) = tabular::layout(&members, self.fields) {
@@ -140,13 +163,20 @@ impl Splitter<'_> {
         for (key, value) in members {
             let below = place.descend(&key);
             path.push(key.clone());
+            let (column, name) = match members_are {
+                Members::Of(column) => (column, self.key(&key)),
+                Members::Cells => {
+                    let column = self.fields.column(&key);
+                    (column, self.name(&key, column))
+                }
+            };
             let value = if self.fields.has_headers() && key.eq_ignore_ascii_case("headers") {
-                tabular::headers(self, value, &below, path)
+                self.inside(column, |splitter| tabular::headers(splitter, value, &below, path))
             } else {
                 self.part(value, &below, path, column)
             };
             path.pop();
-            split.insert(self.key(&key), value);
+            split.insert(name, value);
         }
         Value::Object(split)
     }
@@ -164,27 +194,15 @@ impl Splitter<'_> {
             let below = place.descend(&index);
             path.push(index);
             let item = match item {
-                Value::Object(row) if self.fields.has_columns() => self.row(row, &below, path),
+                Value::Object(row) if self.fields.has_columns() => {
+                    self.object(row, &below, path, Members::Cells)
+                }
                 item => self.part(item, &below, path, column),
             };
             path.pop();
             split.push(item);
         }
         split
-    }
-
-    /// An object in a list: a row of a table whose columns are its names.
-    fn row(&mut self, row: Map<String, Value>, place: &FieldCursor<'_>, path: &mut Vec<String>) -> Value {
-        let mut split = Map::new();
-        for (key, value) in row {
-            let below = place.descend(&key);
-            path.push(key.clone());
-            let column = self.fields.column(&key);
-            let value = self.part(value, &below, path, column);
-            path.pop();
-            split.insert(self.name(&key, column), value);
-        }
-        Value::Object(split)
     }
 
     /// The name of a column or a header as it may be shown. One that is declared says no more than its declaration.
