@@ -250,6 +250,50 @@ async fn files_have_the_class_of_their_path_and_parts_their_own() {
     );
 }
 
+#[tokio::test]
+async fn a_table_has_parts_only_where_a_declared_column_is_found() {
+    let stand = stand(|root| {
+        fs::create_dir(root.join("people")).unwrap();
+        for (name, text) in [
+            ("comma.csv", "name,email\nAda,a@x\n"),
+            ("marked.csv", "\u{feff}email,name\na@x,Ada\n"),
+            ("semicolon.csv", "name;email\nAda;a@x\n"),
+            ("tab.csv", "name\temail\nAda\ta@x\n"),
+            ("bar.csv", "name|email\nAda|a@x\n"),
+            ("semicolon.tsv", "name;email\nAda;a@x\n"),
+            ("unnamed.csv", "Ada,a@x\nGrace,b@x\n"),
+            ("other.csv", "name,mail\nAda,a@x\n"),
+            ("joined.csv", "a,b,name;email\n1,2,Ada;a@x\n"),
+            ("mixed.csv", "email,name;place,email;age\na,b;c,d;e\n"),
+        ] {
+            fs::write(root.join("people").join(name), text).unwrap();
+        }
+    });
+    for (name, columns, class) in [
+        ("comma.csv", json!(["name", "email"]), Class::Internal),
+        ("marked.csv", json!(["email", "name"]), Class::Internal),
+        ("semicolon.csv", json!(["name", "email"]), Class::Internal),
+        ("tab.csv", json!(["name", "email"]), Class::Internal),
+        ("bar.csv", json!(["name", "email"]), Class::Internal),
+        ("semicolon.tsv", json!(["name", "email"]), Class::Internal),
+        ("unnamed.csv", json!(["Ada", "a@x"]), Class::Pii),
+        ("other.csv", json!(["name", "mail"]), Class::Pii),
+        ("joined.csv", json!(["a", "b", "name;email"]), Class::Pii),
+        (
+            "mixed.csv",
+            json!(["email", "name;place", "email;age"]),
+            Class::Pii,
+        ),
+    ] {
+        let brought = stand.read(&format!("people/{name}")).await.unwrap();
+        assert_eq!(brought.content["columns"], columns, "{name}");
+        assert_eq!(brought.class, class, "{name}");
+        // What stands in the first line counts like the rest: nobody knows that it holds names.
+        let first = brought.fields.root().descend("columns").class();
+        assert_eq!(first, None, "{name}");
+    }
+}
+
 #[test]
 fn the_text_of_a_pdf_is_read_and_what_is_none_is_refused() {
     use lopdf::content::{Content, Operation};

@@ -95,7 +95,9 @@ impl Fault {
                 "the connection names one host and what is sent over it names another, or none"
             }
             Self::NotTls => "what is sent through the tunnel is not TLS",
-            Self::Unreadable => "its body cannot be looked into, because it is too large or encoded",
+            Self::Unreadable => {
+                "its body cannot be looked into, because it is too large or encoded, or JSON that can be read in two ways"
+            }
             Self::TooManyConnections => "too many connections are open",
         }
     }
@@ -130,7 +132,9 @@ impl Fault {
                 "send plain HTTP as a request with an absolute http:// URL, or ask an administrator to list the \
                  destination with protocol = \"tcp\""
             }
-            Self::Unreadable => "send a smaller body, without Content-Encoding",
+            Self::Unreadable => {
+                "send a smaller body, without Content-Encoding, in which no JSON object names a member twice"
+            }
             Self::TooManyConnections => "close some connections, or try again in a moment",
         }
     }

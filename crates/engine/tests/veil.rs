@@ -34,6 +34,21 @@ fn tools() -> Vec<tidegate_core::ToolFacts> {
             Class::Secret,
             &[("headers.host", Class::Public), ("header:date", Class::Public)],
         ),
+        source(
+            "clinic",
+            Class::Pii,
+            &[("column:city", Class::Public), ("header:Date", Class::Public)],
+        ),
+        source("archive", Class::Confidential, &[("column:city", Class::Public)]),
+        source(
+            "ward",
+            Class::Internal,
+            &[
+                ("column:diagnosis", Class::Secret),
+                ("column:city", Class::Public),
+                ("header:cookie", Class::Secret),
+            ],
+        ),
         source("docs", Class::Internal, &[]),
         source("page", Class::Public, &[]),
         source("keys", Class::Secret, &[]),
@@ -118,6 +133,112 @@ fn columns_and_headers_are_fields() {
         ] {
             assert_eq!(house.shown(&id, tool, content).await, expected);
         }
+    });
+}
+
+const ILLNESS: &str = "Quyen Xhaferi has hepatitis C";
+
+#[test]
+fn what_stands_where_names_stand_is_not_shown_for_that() {
+    runtime().block_on(async {
+        let directory = tempfile::tempdir().unwrap();
+        let house = House::start(directory.path(), tools());
+        let id = house.open("names").await;
+        for (number, content) in [
+            json!("Patient Quyen Xhaferi, tested positive for hepatitis C\nSeen in ward 7, sent home"),
+            json!("Xhaferi Quyen;hepatitis C positive\nOkoro Ngozi;pregnant"),
+            json!("| Xhaferi | hepatitis C |\n| Okoro | pregnant |"),
+            json!(format!("city,{ILLNESS}\nBern,x\n")),
+            json!("Xhaferi: hepatitis C\nOkoro: pregnant\n\nx"),
+            json!({"columns": ["Xhaferi Quyen", "hepatitis C"], "rows": [["a", "b"]]}),
+            json!({"columns": ["city", ILLNESS], "rows": [["Bern", "x"]]}),
+            json!({"columns": [{"name": "city", "description": ILLNESS}], "rows": [["Bern"]]}),
+            json!({"columns": [{"name": "city", ILLNESS: 1}], "rows": [["Bern"]]}),
+            json!({"headers": [{"name": "Date", "key": ILLNESS, "value": "1"}]}),
+            json!({"headers": [{"name": {"patient": ILLNESS}, "key": "Date"}]}),
+            json!({"headers": [{"name": "Date", ILLNESS: "1", "1": ILLNESS}]}),
+            json!({"headers": [{"name": ILLNESS, "value": "1"}]}),
+            json!({"headers": [["Date", "today", ILLNESS], [ILLNESS, "today"]]}),
+            json!({"headers": {ILLNESS: "x"}}),
+            json!([{"city": "Bern", ILLNESS: "x"}]),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let shown = house.shown(&id, "clinic", content.clone()).await;
+            let text = shown.to_string();
+            for word in ["Xhaferi", "hepatitis", "Okoro", "pregnant"] {
+                assert!(!text.contains(word), "{number}: {text}");
+            }
+            assert_eq!(
+                house.reaches(&id, "draft", &shown).await,
+                Ok(content),
+                "{number}: {text}"
+            );
+        }
+        assert_eq!(house.label(&id).await, Class::Public);
+    });
+}
+
+#[test]
+fn names_of_columns_and_headers_are_shown_like_names_of_members() {
+    runtime().block_on(async {
+        let directory = tempfile::tempdir().unwrap();
+        let house = House::start(directory.path(), tools());
+        let id = house.open("columns").await;
+        for (content, expected) in [
+            (
+                json!({"columns": ["City", {"name": "age", "type": "int"}], "rows": [["Bern", 41]]}),
+                json!({"columns": ["City", {"name": "age", "type": "{COLUMNS_TYPE_1}"}], "rows": [["Bern", "{ROWS_AGE_1}"]]}),
+            ),
+            (
+                json!({"headers": [{"name": "date", "value": "today"}, ["Date", "today"]]}),
+                json!({"headers": [{"name": "date", "value": "today"}, ["Date", "today"]]}),
+            ),
+            // What looks like a stub in a name is none.
+            (json!("{NAME_1},city\nx,Bern"), json!("{NAME_1},city\n{COLUMN_1},Bern\n")),
+        ] {
+            assert_eq!(house.shown(&id, "clinic", content).await, expected);
+        }
+        assert_eq!(house.reaches(&id, "draft", &json!("{NAME_1}")).await, Ok(json!("{NAME_1}")));
+        assert_eq!(house.label(&id).await, Class::Public);
+        // Where a name that is none may be seen, it counts as what it comes from, and nothing in it resolves.
+        let shown = house
+            .shown(&id, "archive", json!("{NAME_1},city\nx,Bern\n"))
+            .await;
+        assert_eq!(shown, json!("{literal:NAME_1},city\nx,Bern\n"));
+        let other = house.open("label").await;
+        house
+            .shown(&other, "archive", json!({"columns": ["city", ILLNESS], "rows": [["Bern"]]}))
+            .await;
+        assert_eq!(house.label(&other).await, Class::Confidential);
+    });
+}
+
+#[test]
+fn what_a_column_or_a_header_declares_covers_all_below() {
+    runtime().block_on(async {
+        let directory = tempfile::tempdir().unwrap();
+        let house = House::start(directory.path(), tools());
+        let id = house.open("below").await;
+        let table = json!({"columns": ["name", "diagnosis"], "rows": [["Ada", "hepatitis"]]});
+        for content in [
+            json!([{"diagnosis": [{"found": "hepatitis"}]}]),
+            json!([{"diagnosis": [{"city": "hepatitis"}]}]),
+            json!([{"diagnosis": {"columns": ["city"], "rows": [["hepatitis", "hepatitis"]]}}]),
+            json!([{"diagnosis": {"headers": {"date": "hepatitis"}}}]),
+            json!([{"diagnosis": {"hepatitis C": 1}}]),
+            json!({"columns": ["diagnosis"], "rows": [[[{"found": "hepatitis"}]]]}),
+            json!([table]),
+            json!({"tables": [{"one": table}]}),
+            json!([{"headers": {"cookie": "hepatitis"}}]),
+            json!({"headers": {"cookie": [{"found": "hepatitis"}]}}),
+            json!({"headers": [{"name": "cookie", "value": "x", "raw": [{"found": "hepatitis"}]}]}),
+        ] {
+            let shown = house.shown(&id, "ward", content).await.to_string();
+            assert!(!shown.contains("hepatitis"), "{shown}");
+        }
+        assert_eq!(house.label(&id).await, Class::Internal);
     });
 }
 

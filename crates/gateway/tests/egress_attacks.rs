@@ -46,7 +46,19 @@ async fn crooked_requests() {
     exit.names
         .lead("rebound.test", &[&["93.184.216.34", "127.0.0.1"]]);
     let malformed = "malformed-request";
+    let body = |text: &str| format!("{good}Content-Length: {}\r\n\r\n{text}", text.len());
     let cases: Vec<(String, u16, &str)> = vec![
+        // Bodies that others read otherwise.
+        (
+            body(r#"{"a":"bob@example.com, ssn 536-22-1234","a":"x"}"#),
+            413,
+            "unreadable-body",
+        ),
+        (
+            body("{\"x\":1}\n{\"a\":{\"b\":1,\"\\u0062\":2}}"),
+            413,
+            "unreadable-body",
+        ),
         // Two requests in one.
         (
             format!("{good}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{smuggled}"),

@@ -86,7 +86,12 @@ async fn the_label_and_the_request_itself_decide_and_a_denial_helps() {
     let canary = ["AKIA", "Q3XGZ7MWL4PN", "RT2B"].concat();
     let json = format!("{{\"note\": \"the key is {canary}\"}}");
     let form = format!("note=key+{}", canary.replace("AKIA", "%41K%49A"));
-    for carried in [canary.clone(), json, form] {
+    let escaped = canary.replace("AKIA", r"\u0041KIA");
+    let lines = format!("{{\"x\":1}}\n{{\"note\":\"the key is {escaped}\"}}\n");
+    let marked = format!("\u{feff}[\"the key is {escaped}\"]");
+    let broken = format!("[\"the key is {escaped}\"] and so on");
+    let text = format!("\"the key is {escaped}\"");
+    for carried in [canary.clone(), json, form, lines, marked, broken, text] {
         let denied = post("public.test", &carried).await;
         assert!(denied.starts_with("HTTP/1.1 403 "), "{carried}: {denied}");
         assert_eq!(problem(&denied)["rule"], "arguments-above-ceiling", "{carried}");

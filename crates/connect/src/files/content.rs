@@ -15,7 +15,8 @@ const MOST_COLUMNS: usize = 200;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
     Text,
-    Table(u8),
+    /// With the separator that is usual in it.
+    Table(char),
     Document,
     Pdf,
 }
@@ -24,8 +25,8 @@ impl Sort {
     pub(super) fn of(path: &str) -> Self {
         let end = path.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
         match end.map(|(_, end)| end.to_ascii_lowercase()).as_deref() {
-            Some("csv") => Self::Table(b','),
-            Some("tsv") => Self::Table(b'\t'),
+            Some("csv") => Self::Table(','),
+            Some("tsv") => Self::Table('\t'),
             Some("json") => Self::Document,
             Some("pdf") => Self::Pdf,
             _ => Self::Text,
@@ -36,9 +37,18 @@ impl Sort {
 /// What was read.
 pub(super) struct Read {
     pub(super) content: Value,
-    /// Whether its parts can be told apart by name.
-    pub(super) has_parts: bool,
+    pub(super) parts: Parts,
 }
+
+/// What in a file can be told apart by name.
+pub(super) enum Parts {
+    Nothing,
+    Members,
+    Columns(Vec<String>),
+}
+
+/// What stands between the cells of a table.
+pub(super) const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 
 pub(super) fn of_file(path: &str, mut file: File, offset: u64, most: usize) -> Result<Read, Failure> {
     let unreadable = |_| Failure::Unavailable("the file cannot be read now".to_owned());
@@ -58,12 +68,12 @@ pub(super) fn of_file(path: &str, mut file: File, offset: u64, most: usize) -> R
     });
     let read = match sort {
         Sort::Document if whole => serde_json::from_str(&text).ok().map(document),
-        Sort::Table(comma) if offset == 0 => table(&text, comma, is_cut),
+        Sort::Table(usual) if offset == 0 => table(&text, usual, is_cut),
         _ => None,
     };
     let mut read = read.unwrap_or_else(|| Read {
         content: json!({"text": text}),
-        has_parts: false,
+        parts: Parts::Nothing,
     });
     finish(&mut read.content, path, note);
     Ok(read)
@@ -83,7 +93,7 @@ pub(super) fn of_pdf(path: &str, mut text: String, most: usize) -> Read {
     finish(&mut content, path, note);
     Read {
         content,
-        has_parts: false,
+        parts: Parts::Nothing,
     }
 }
 
@@ -130,19 +140,19 @@ fn as_text(mut bytes: Vec<u8>, is_from_middle: bool, is_cut: bool) -> Result<Str
 fn document(document: Value) -> Read {
     Read {
         content: json!({"document": document}),
-        has_parts: true,
+        parts: Parts::Members,
     }
 }
 
 /// A table with a line of names. Nothing where the text is none.
-fn table(text: &str, comma: u8, is_cut: bool) -> Option<Read> {
+fn table(text: &str, usual: char, is_cut: bool) -> Option<Read> {
     // The last line may be half a line.
     let text = match is_cut {
         true => text.get(..=text.rfind('\n')?)?,
         false => text,
     };
     let mut reader = csv::ReaderBuilder::new()
-        .delimiter(comma)
+        .delimiter(u8::try_from(separator(text, usual)).ok()?)
         .from_reader(text.as_bytes());
     let columns: Vec<String> = reader.headers().ok()?.iter().map(str::to_owned).collect();
     if columns.is_empty() || columns.len() > MOST_COLUMNS {
@@ -168,6 +178,43 @@ fn table(text: &str, comma: u8, is_cut: bool) -> Option<Read> {
     }
     Some(Read {
         content,
-        has_parts: true,
+        parts: Parts::Columns(columns),
     })
+}
+
+/// What separates the names in the first line: whatever stands there most often, outside of quotes.
+fn separator(text: &str, usual: char) -> char {
+    let names = text.lines().find(|line| !line.trim().is_empty());
+    let count = |separator: char| {
+        let unquoted = names.unwrap_or_default().split('"').step_by(2);
+        unquoted
+            .map(|part| part.matches(separator).count())
+            .sum::<usize>()
+    };
+    let found = SEPARATORS.into_iter();
+    found
+        .max_by_key(|separator| (count(*separator), *separator == usual))
+        .unwrap_or(usual)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_separator_is_the_one_between_the_names() {
+        for (text, usual, found) in [
+            ("", ',', ','),
+            ("name\nAda, Grace, Mary\n", ',', ','),
+            ("name,email\na;b;c,d\n", ',', ','),
+            ("\nname;email\n", ',', ';'),
+            ("name|email", ',', '|'),
+            ("name\temail", ',', '\t'),
+            ("name;email", '\t', ';'),
+            ("\"a,b,\"\"c,\";email", ',', ';'),
+            ("a,b;c", ';', ';'),
+        ] {
+            assert_eq!(separator(text, usual), found, "{text}");
+        }
+    }
 }

@@ -192,12 +192,12 @@ impl Shared {
     /// What was read, with its class. Parts are told apart where the content has parts; otherwise the highest counts.
     fn brought(&self, path: &Inside, read: content::Read) -> Brought {
         let own = self.classes.of(path.as_str());
-        let said = ["path", "note", "truncated", "columns"].map(|part| (part, Class::Public));
+        let said = ["path", "note", "truncated"].map(|part| (part, Class::Public));
         let count = [("row_count", own.min(MAX_RAW))];
         let said = said.into_iter().chain(count);
         let said =
             said.filter_map(|(part, class)| part.parse::<FieldPattern>().ok().map(|part| (part, class)));
-        let (class, parts) = if read.has_parts {
+        let (class, parts) = if self.tells_apart(&read.parts) {
             (own, self.fields.as_slice())
         } else {
             let declared = self.fields.iter().map(|(_, class)| *class);
@@ -206,9 +206,28 @@ impl Shared {
         Brought {
             content: read.content,
             class,
-            fields: FieldClasses::new(said.chain(parts.iter().cloned())),
+            fields: FieldClasses::new(parts.iter().cloned().chain(said)),
             dataset: self.dataset.clone(),
         }
+    }
+
+    /// Whether what is declared of parts says which of these they are. Where columns are declared and a table has none of them,
+    /// its first line may hold no names, or other names for the same; and a name that holds a declared one between other separators
+    /// is several that were not told apart.
+    fn tells_apart(&self, parts: &content::Parts) -> bool {
+        let columns = match parts {
+            content::Parts::Nothing => return false,
+            content::Parts::Members => return true,
+            content::Parts::Columns(columns) => columns,
+        };
+        let declared = FieldClasses::new(self.fields.iter().cloned());
+        let is_declared = |name: &str| declared.column(name).is_some();
+        let is_joined = |name: &String| {
+            let parts = name.split(content::SEPARATORS);
+            !is_declared(name) && parts.into_iter().any(|part| is_declared(part.trim_matches('"')))
+        };
+        let has_declared = columns.iter().any(|name| is_declared(name));
+        !declared.has_columns() || (has_declared && !columns.iter().any(is_joined))
     }
 }
 

@@ -201,6 +201,7 @@ impl Drawing {
                 table,
                 fields: &tool.fields,
                 source: tool.returns,
+                least: Class::Public,
                 keep,
                 cleared: Class::Public,
                 redacted: false,

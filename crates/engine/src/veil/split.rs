@@ -2,7 +2,8 @@
 //!
 //! A part that is not cleared, and in which nothing else can be declared, is taken out whole: neither its names nor how
 //! many there are of anything show. Elsewhere the structure stays, and names that do not read like names of fields are
-//! taken out as well, since somebody may use values as keys.
+//! taken out as well, since somebody may use values as keys. That holds for every name: of a member, of a column, of a
+//! header. What merely has the form of a table, and no column that is declared, is no table.
 
 use serde_json::{Map, Value};
 use tidegate_core::{Class, FieldClasses, FieldCursor, MAX_RAW};
@@ -21,6 +22,8 @@ pub(super) struct Splitter<'a> {
     pub(super) fields: &'a FieldClasses,
     /// The class of what nothing is declared of.
     pub(super) source: Class,
+    /// The least that anything counts as where the splitter is at work: what the columns and headers around it declare.
+    pub(super) least: Class,
     pub(super) keep: Keep,
     /// The highest class that stays in the clear.
     pub(super) cleared: Class,
@@ -28,6 +31,15 @@ pub(super) struct Splitter<'a> {
     pub(super) redacted: bool,
     /// What was taken out, to find it again where it was not declared.
     pub(super) taken: Vec<(Value, String)>,
+}
+
+/// What the members of an object are.
+#[derive(Clone, Copy)]
+enum Members {
+    /// Parts of what a column declares, where it stands in one.
+    Of(Option<Class>),
+    /// Cells, since the object is in a list: a row of a table whose columns are its names.
+    Cells,
 }
 
 impl Splitter<'_> {
@@ -42,18 +54,22 @@ impl Splitter<'_> {
 
     /// Splits a text that is no JSON: a table, a text with headers, or words of which nothing is declared.
     pub(super) fn words(&mut self, text: String) -> Value {
-        if self.fields.has_columns()
-            && let Some(table) = text::table(&text)
+        let fields = self.fields;
+        if fields.has_columns()
+            && let Some(table) = text::table(&text, |name| fields.column(name).is_some())
         {
-            return Value::String(
-                table.rewrite(|column, cell| self.named(self.fields.column(column), column, cell)),
-            );
+            let names = table.names().iter();
+            let names = names.map(|name| self.name(name, fields.column(name))).collect();
+            return Value::String(table.rewrite(names, |column, cell| {
+                self.named(fields.column(column), column, cell)
+            }));
         }
-        if self.fields.has_headers()
-            && let Some((head, body)) = text::head(&text)
+        if fields.has_headers()
+            && let Some((head, body)) = text::head(&text, |name| fields.header(name).is_some())
         {
             let head = text::rewrite_head(head, |header, value| {
-                self.named(self.fields.header(header), header, value)
+                let declared = fields.header(header);
+                (self.name(header, declared), self.named(declared, header, value))
             });
             let (gap, body) = body.split_at(body.len() - body.trim_start_matches(['\r', '\n']).len());
             let class = self.fields.root().class().unwrap_or(self.source);
@@ -89,18 +105,30 @@ impl Splitter<'_> {
         let class = declared.unwrap_or(self.source);
         let by_name = self.fields.has_columns() || self.fields.has_headers();
         let may_differ = (place.may_differ_below() || by_name) && path.len() < DEEPEST;
-        match value {
-            Value::Object(members) if may_differ => self.object(members, place, path, column),
-            Value::Array(items) if may_differ => Value::Array(self.array(items, place, path, column)),
+        self.inside(column, |splitter| match value {
+            Value::Object(members) if may_differ => {
+                splitter.object(members, place, path, Members::Of(column))
+            }
+            Value::Array(items) if may_differ => Value::Array(splitter.array(items, place, path, column)),
             value => {
                 let name = name_for(path.iter().map(String::as_str), "RESULT");
-                self.cell(&name, class, value)
+                splitter.cell(&name, class, value)
             }
-        }
+        })
+    }
+
+    /// Works inside a column or a header: what it declares covers all below, whatever is declared there.
+    fn inside<T>(&mut self, declared: Option<Class>, work: impl FnOnce(&mut Self) -> T) -> T {
+        let around = self.least;
+        self.least = around.join(declared.unwrap_or(around));
+        let done = work(self);
+        self.least = around;
+        done
     }
 
     /// One value of one class: it passes, or a stub stands in its place.
     fn cell(&mut self, name: &str, class: Class, value: Value) -> Value {
+        let class = class.join(self.least);
         if class <= MAX_RAW {
             self.cleared = self.cleared.join(class);
             return escaped(value);
@@ -116,7 +144,7 @@ impl Splitter<'_> {
         mut members: Map<String, Value>,
         place: &FieldCursor<'_>,
         path: &mut Vec<String>,
-        column: Option<Class>,
+        members_are: Members,
     ) -> Value {
         let mut split = Map::new();
         if let Some(table) = tabular::layout(&members, self.fields) {
@@ -126,19 +154,29 @@ impl Splitter<'_> {
             let rows = tabular::split_rows(self, &table.columns, rows, &place.descend(name), path);
             path.pop();
             split.insert(name.to_owned(), rows);
+            path.push(columns.to_owned());
             let names = members.remove(columns).unwrap_or_default();
-            split.insert(columns.to_owned(), escaped(names));
+            let names = tabular::split_columns(self, names, &place.descend(columns), path);
+            path.pop();
+            split.insert(columns.to_owned(), names);
         }
         for (key, value) in members {
             let below = place.descend(&key);
             path.push(key.clone());
+            let (column, name) = match members_are {
+                Members::Of(column) => (column, self.key(&key)),
+                Members::Cells => {
+                    let column = self.fields.column(&key);
+                    (column, self.name(&key, column))
+                }
+            };
             let value = if self.fields.has_headers() && key.eq_ignore_ascii_case("headers") {
-                tabular::headers(self, value, &below, path)
+                self.inside(column, |splitter| tabular::headers(splitter, value, &below, path))
             } else {
                 self.part(value, &below, path, column)
             };
             path.pop();
-            split.insert(self.key(key), value);
+            split.insert(name, value);
         }
         Value::Object(split)
     }
@@ -156,7 +194,9 @@ impl Splitter<'_> {
             let below = place.descend(&index);
             path.push(index);
             let item = match item {
-                Value::Object(row) if self.fields.has_columns() => self.row(row, &below, path),
+                Value::Object(row) if self.fields.has_columns() => {
+                    self.object(row, &below, path, Members::Cells)
+                }
                 item => self.part(item, &below, path, column),
             };
             path.pop();
@@ -165,28 +205,20 @@ impl Splitter<'_> {
         split
     }
 
-    /// An object in a list: a row of a table whose columns are its names.
-    fn row(&mut self, row: Map<String, Value>, place: &FieldCursor<'_>, path: &mut Vec<String>) -> Value {
-        let mut split = Map::new();
-        for (key, value) in row {
-            let below = place.descend(&key);
-            path.push(key.clone());
-            let column = self.fields.column(&key);
-            let value = self.part(value, &below, path, column);
-            path.pop();
-            split.insert(self.key(key), value);
+    /// The name of a column or a header as it may be shown. One that is declared says no more than its declaration.
+    pub(super) fn name(&mut self, name: &str, declared: Option<Class>) -> String {
+        match declared {
+            Some(_) => escape(name).into_owned(),
+            None => self.key(name),
         }
-        Value::Object(split)
     }
 
-    /// A name as it may be shown.
-    fn key(&mut self, key: String) -> String {
-        if self.source <= MAX_RAW || is_plain_name(&key) {
-            return escape(&key).into_owned();
+    /// A name as it may be shown. One that does not read like the name of a field counts as a value of the source.
+    pub(super) fn key(&mut self, key: &str) -> String {
+        if is_plain_name(key) {
+            return key.to_owned();
         }
-        self.redacted = true;
-        self.table
-            .stub("NAME", &Value::String(key), self.source, self.keep)
+        as_text(&self.cell("NAME", self.source, Value::String(key.to_owned())))
     }
 }
 

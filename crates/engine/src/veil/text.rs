@@ -14,10 +14,12 @@ enum Form {
     Bars,
 }
 
-/// Reads a text as a table with its columns' names in the first row; `None` when it is none.
-pub(super) fn table(text: &str) -> Option<Table> {
+/// Reads a text as a table with its columns' names in the first row; `None` when it is none. Words with commas have the
+/// form of a table too, so one of the names must be known.
+pub(super) fn table(text: &str, is_known: impl Fn(&str) -> bool) -> Option<Table> {
+    let is_named = |table: &Table| table.names().iter().any(|name| is_known(name));
     if text.trim_start().starts_with('|') {
-        return bars(text);
+        return bars(text).filter(is_named);
     }
     [b',', b';', b'\t'].into_iter().find_map(|delimiter| {
         let mut reader = ReaderBuilder::new()
@@ -30,10 +32,11 @@ pub(super) fn table(text: &str) -> Option<Table> {
             .collect();
         let rows = rows.ok()?;
         let is_table = rows.len() > 1 && rows.first().is_some_and(|names| names.len() > 1);
-        is_table.then_some(Table {
+        let table = is_table.then_some(Table {
             form: Form::Separated(delimiter),
             rows,
-        })
+        });
+        table.filter(is_named)
     })
 }
 
@@ -52,11 +55,24 @@ fn bars(text: &str) -> Option<Table> {
 }
 
 impl Table {
-    /// The table with other cells. The first row, which names the columns, stays; so does a row of dashes under it.
-    pub(super) fn rewrite(self, mut cell: impl FnMut(&str, &str) -> String) -> String {
+    /// The first row, which names the columns.
+    pub(super) fn names(&self) -> &[String] {
+        self.rows.first().map_or(&[], Vec::as_slice)
+    }
+
+    /// The table with other names and other cells. A row of dashes under the names stays.
+    pub(super) fn rewrite(
+        self,
+        shown_names: Vec<String>,
+        mut cell: impl FnMut(&str, &str) -> String,
+    ) -> String {
         let Self { form, mut rows } = self;
-        let names = rows.first().cloned().unwrap_or_default();
-        for row in rows.iter_mut().skip(1) {
+        let mut rows_left = rows.iter_mut();
+        let names = rows_left
+            .next()
+            .map(|first| std::mem::replace(first, shown_names))
+            .unwrap_or_default();
+        for row in rows_left {
             if matches!(form, Form::Bars) && row.iter().all(|cell| is_rule(cell)) {
                 continue;
             }
@@ -88,13 +104,14 @@ fn separated(delimiter: u8, rows: &[Vec<String>]) -> String {
 }
 
 /// The lines `Name: value` that a text begins with, and the rest from the empty line on; `None` when it begins
-/// otherwise.
-pub(super) fn head(text: &str) -> Option<(&str, &str)> {
+/// otherwise. A sentence may begin so too, so one of the names must be known.
+pub(super) fn head(text: &str, is_known: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
     let end = ["\r\n\r\n", "\n\n"].iter().filter_map(|gap| text.find(gap)).min();
     let (head, body) = text.split_at_checked(end.unwrap_or(text.len()))?;
     let is_header = |line: &str| line.starts_with([' ', '\t']) || header(line).is_some();
     let begins = head.lines().next().is_some_and(|line| header(line).is_some());
-    (begins && head.lines().all(is_header)).then_some((head, body))
+    let is_named = head.lines().filter_map(header).any(|(name, _)| is_known(name));
+    (begins && is_named && head.lines().all(is_header)).then_some((head, body))
 }
 
 fn header(line: &str) -> Option<(&str, &str)> {
@@ -108,8 +125,8 @@ fn header(line: &str) -> Option<(&str, &str)> {
     is_name(name).then_some((name, value.trim()))
 }
 
-/// The head with other values. A line that goes on with the value before it is part of that value.
-pub(super) fn rewrite_head(head: &str, mut value: impl FnMut(&str, &str) -> String) -> String {
+/// The head with other names and values. A line that goes on with the value before it is part of that value.
+pub(super) fn rewrite_head(head: &str, mut shown: impl FnMut(&str, &str) -> (String, String)) -> String {
     let mut headers: Vec<(&str, String)> = Vec::new();
     for line in head.lines() {
         match (header(line), headers.last_mut()) {
@@ -123,9 +140,10 @@ pub(super) fn rewrite_head(head: &str, mut value: impl FnMut(&str, &str) -> Stri
             (_, None) => {}
         }
     }
-    let lines = headers
-        .iter()
-        .map(|(name, old)| format!("{name}: {}", value(name, old)));
+    let lines = headers.iter().map(|(name, value)| {
+        let (name, value) = shown(name, value);
+        format!("{name}: {value}")
+    });
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -146,7 +164,9 @@ mod tests {
                 "| name | email |\n| --- | :-: |\n| Anna | <email> |\n",
             ),
         ] {
-            let hidden = table(text).unwrap().rewrite(|column, cell| match column {
+            let table = table(text, |name| name == "email").unwrap();
+            let names = table.names().to_vec();
+            let hidden = table.rewrite(names, |column, cell| match column {
                 "email" => format!("<{column}>"),
                 _ => cell.to_owned(),
             });
@@ -159,18 +179,42 @@ mod tests {
             "words\nand words\n",
             "| a |\nno bar\n",
         ] {
-            assert!(table(text).is_none(), "{text}");
+            assert!(table(text, |_| true).is_none(), "{text}");
         }
     }
 
     #[test]
+    fn what_has_no_known_name_is_no_table_and_no_head() {
+        let is_city = |name: &str| name == "city";
+        for text in [
+            "Anna Schmidt, room 7\nseen today, sent home\n",
+            "Schmidt;7\nCarter;9\n",
+            "| Anna | 7 |\n| Ben | 9 |\n",
+        ] {
+            assert!(table(text, is_city).is_none(), "{text}");
+        }
+        assert!(head("Anna: room 7\n\nx", is_city).is_none());
+        // A separator that gives no known name is not the one.
+        let table = table("city;note, long\nBern;far, away\n", is_city).unwrap();
+        assert_eq!(table.names(), ["city", "note, long"]);
+        let names = vec!["a".to_owned(), "b".to_owned()];
+        assert_eq!(
+            table.rewrite(names, |column, _| column.to_owned()),
+            "a;b\ncity;note, long\n"
+        );
+    }
+
+    #[test]
     fn headers_end_at_the_empty_line() {
-        let (head, body) = head("From: Anna\nSubject: a\n b\n\nDear: all").unwrap();
+        let (head, body) = head("From: Anna\nSubject: a\n b\n\nDear: all", |name| {
+            name == "Subject"
+        })
+        .unwrap();
         assert_eq!(body, "\n\nDear: all");
-        let shown = rewrite_head(head, |name, value| format!("[{name}={value}]"));
-        assert_eq!(shown, "From: [From=Anna]\nSubject: [Subject=a b]");
+        let shown = rewrite_head(head, |name, value| (name.to_uppercase(), format!("[{value}]")));
+        assert_eq!(shown, "FROM: [Anna]\nSUBJECT: [a b]");
         for text in ["", "no header here", "From Anna\n\nx", " From: x\n\ny"] {
-            assert!(super::head(text).is_none(), "{text}");
+            assert!(super::head(text, |_| true).is_none(), "{text}");
         }
     }
 }

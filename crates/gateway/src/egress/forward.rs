@@ -26,6 +26,7 @@ use super::head::Head;
 use super::intercept::Interception;
 use super::resolve::Route;
 use super::wire::Wire;
+use crate::mcp::strict;
 
 /// What speaks of one connection alone, and is not passed on.
 const HOP_BY_HOP: [HeaderName; 8] = [
@@ -128,7 +129,11 @@ impl Exchange<'_> {
             Scan::Nothing => (Sent::default(), Body::new(body)),
             Scan::Plain | Scan::All => {
                 let body = self.readable(&parts.headers, body).await?;
-                (carried(&parts, self.path, &body), Body::new(Full::new(body)))
+                let sent = match carried(&parts, self.path, &body) {
+                    Ok(sent) => sent,
+                    Err(strict::Unreadable) => return Err(self.refused(Fault::Unreadable).await),
+                };
+                (sent, Body::new(Full::new(body)))
             }
         };
         let decided = self
@@ -167,24 +172,24 @@ impl Exchange<'_> {
 
     /// The whole body, where it can be looked into.
     async fn readable(&self, headers: &HeaderMap, body: Incoming) -> Result<Bytes, Refused> {
-        let refuse = async |fault| {
-            self.inner
-                .refused(Some(self.session), Some(self.target), fault)
-                .await
-        };
         if headers.contains_key(header::CONTENT_ENCODING) {
-            return Err(refuse(Fault::Unreadable).await);
+            return Err(self.refused(Fault::Unreadable).await);
         }
         let bounds = &self.inner.bounds;
         let whole = Limited::new(body, bounds.body_bytes).collect();
         match tokio::time::timeout(bounds.request_timeout, whole).await {
             Ok(Ok(whole)) => Ok(whole.to_bytes()),
             Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-                Err(refuse(Fault::Unreadable).await)
+                Err(self.refused(Fault::Unreadable).await)
             }
-            Ok(Err(_)) => Err(refuse(Fault::Malformed).await),
-            Err(_) => Err(refuse(Fault::TooSlow).await),
+            Ok(Err(_)) => Err(self.refused(Fault::Malformed).await),
+            Err(_) => Err(self.refused(Fault::TooSlow).await),
         }
+    }
+
+    async fn refused(&self, fault: Fault) -> Refused {
+        let (session, target) = (Some(self.session), Some(self.target));
+        self.inner.refused(session, target, fault).await
     }
 
     /// The request as the destination gets it: the path alone, the host that was decided about, nothing of this hop.
@@ -254,9 +259,9 @@ fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// What a request carries, as it is looked into: the URL and the headers as one text, the body as JSON where it is. What is
-/// spelled with percent signs is looked at once more as it reads.
-fn carried(parts: &axum::http::request::Parts, path: &str, body: &Bytes) -> Sent {
+/// What a request carries, as it is looked into: the URL and the headers as one text, the body as it stands, and once more
+/// what in it is JSON. What is spelled with percent signs is looked at once more as it reads.
+fn carried(parts: &axum::http::request::Parts, path: &str, body: &Bytes) -> Result<Sent, strict::Unreadable> {
     let mut text = format!("{} {path}\n", parts.method);
     for (name, value) in &parts.headers {
         if name == header::HOST || name == header::PROXY_AUTHORIZATION {
@@ -268,15 +273,15 @@ fn carried(parts: &axum::http::request::Parts, path: &str, body: &Bytes) -> Sent
         text.push('\n');
     }
     let mut sent: Vec<String> = as_it_reads(path).into_iter().chain([text]).collect();
-    let as_json = serde_json::from_slice::<serde_json::Value>(body).ok();
-    let structured = as_json.filter(|value| value.is_object() || value.is_array());
-    if structured.is_none() && !body.is_empty() {
-        let body = String::from_utf8_lossy(body).into_owned();
+    let body = String::from_utf8_lossy(body);
+    let documents = strict::read_all(&body)?;
+    if !body.is_empty() {
         sent.extend(as_it_reads(&body));
-        sent.push(body);
+        sent.push(body.into_owned());
     }
     let texts = sent.into_iter().map(serde_json::Value::String);
-    Sent(texts.chain(structured).map(Payload::new).collect())
+    let documents = (!documents.is_empty()).then_some(serde_json::Value::Array(documents));
+    Ok(Sent(texts.chain(documents).map(Payload::new).collect()))
 }
 
 /// A text without its percent signs, if it has any.

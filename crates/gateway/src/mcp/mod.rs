@@ -18,7 +18,7 @@ mod present;
 mod routing;
 mod session;
 mod shell;
-mod strict;
+pub(crate) mod strict;
 mod upstream;
 mod wanted;
 

@@ -18,6 +18,29 @@ pub(crate) fn read(raw: &RawValue) -> Result<Value, Unreadable> {
     Strict.deserialize(&mut deserializer).map_err(|_| Unreadable)
 }
 
+/// The values of a text that is JSON, or a sequence of JSON as logs and bulk requests have it, or that has lines which are.
+/// What is no JSON is left out, and so are numbers between texts: there is nothing in them that another spelling hides.
+///
+/// # Errors
+/// As [`read`], of any of the values.
+pub(crate) fn read_all(text: &str) -> Result<Vec<Value>, Unreadable> {
+    let text = text.trim_start_matches(BYTE_ORDER_MARK);
+    let (mut found, rest) = sequence(text);
+    found.extend(rest.lines().flat_map(|line| sequence(line).0));
+    let spelled = |raw: &&RawValue| raw.get().starts_with(['{', '[', '"']);
+    found.into_iter().filter(spelled).map(read).collect()
+}
+
+/// Some programs begin every text with it, and readers pass over it.
+const BYTE_ORDER_MARK: char = '\u{FEFF}';
+
+/// The JSON values that a text begins with, and the rest.
+fn sequence(text: &str) -> (Vec<&RawValue>, &str) {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    let found = values.by_ref().map_while(Result::ok).collect();
+    (found, text.get(values.byte_offset()..).unwrap_or_default())
+}
+
 /// A text that readers could understand differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -115,6 +138,36 @@ mod tests {
             check(r#"{"a":{"a":1},"b":null}"#),
             Ok(json!({"a": {"a": 1}, "b": null}))
         );
+    }
+
+    #[test]
+    fn every_value_of_a_sequence_is_read() {
+        for (text, values) in [
+            ("", vec![]),
+            ("just words, 1 [note]", vec![]),
+            ("7 true {\"a\":1}", vec![json!({"a": 1})]),
+            ("\u{feff}[1]", vec![json!([1])]),
+            (r#""a\u0040b""#, vec![json!("a@b")]),
+            (
+                "{\"x\":1}\n[2]\r\n{\"y\":\n3}",
+                vec![json!({"x": 1}), json!([2]), json!({"y": 3})],
+            ),
+            (
+                "{\"x\":\n1} words\n\nmore\n[2] ...\n[",
+                vec![json!({"x": 1}), json!([2])],
+            ),
+        ] {
+            assert_eq!(read_all(text), Ok(values), "{text}");
+        }
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        for text in [
+            r#"{"a":1,"a":2}"#,
+            "[1]\n{\"a\":1,\"a\":2}",
+            "x\n{\"a\":1,\"a\":2}",
+            deep.as_str(),
+        ] {
+            assert_eq!(read_all(text), Err(Unreadable), "{text}");
+        }
     }
 
     fn any_json() -> impl Strategy<Value = Value> {

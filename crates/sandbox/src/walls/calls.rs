@@ -1,12 +1,13 @@
 //! The system calls that a program inside has no use for, refused by a seccomp filter.
 //!
 //! Two of them matter for the network. A socket may only be of the internet families: a unix socket that somebody left in the
-//! workspace would be a way out that no network namespace closes. And the newer ways to do the same, `io_uring` and `clone3`, are
+//! workspace would be a way out that no network namespace closes. The same holds for a pair whose ends can send to any address,
+//! connected or not. And the newer ways to do the same, `io_uring` and `clone3`, are
 //! answered as if this kernel did not have them, because a filter cannot see what they are asked.
 
 use std::collections::BTreeMap;
 
-use libc::{AF_INET, AF_INET6, AF_UNIX, EAFNOSUPPORT, ENOSYS, EPERM};
+use libc::{AF_INET, AF_INET6, AF_UNIX, EAFNOSUPPORT, ENOSYS, EPERM, SOCK_DGRAM, SOCK_RAW};
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, apply_filter,
@@ -165,7 +166,24 @@ fn families(unix_sockets: bool) -> Result<Rules, BackendError> {
     let rule = SeccompRule::new(others.collect::<Result<_, _>>()?)?;
     let mut rules = Rules::new();
     add(&mut rules, libc::SYS_socket, vec![rule]);
+    add(&mut rules, libc::SYS_socketpair, pairs(unix_sockets)?);
     Ok(rules)
+}
+
+/// The bits of a socket's type that are no flags.
+const SOCKET_TYPE: u64 = 0xf;
+
+/// Pairs that lead further than to their other end: those of another family, and those of datagram sockets, which send to
+/// whatever address they are given. A raw unix socket is one of them.
+fn pairs(unix_sockets: bool) -> Result<Vec<SeccompRule>, BackendError> {
+    let mut refused = vec![when(0, SeccompCmpOp::Ne, u64::from(AF_UNIX.unsigned_abs()))?];
+    if !unix_sockets {
+        for sort in [SOCK_DGRAM, SOCK_RAW] {
+            let sort = u64::from(sort.unsigned_abs());
+            refused.push(when(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), sort)?);
+        }
+    }
+    Ok(refused)
 }
 
 fn all(calls: &[i64]) -> Rules {
@@ -215,7 +233,7 @@ fn when(argument: u8, op: SeccompCmpOp, value: u64) -> Result<SeccompRule, Backe
 mod tests {
     use super::*;
     use std::net::TcpListener;
-    use std::os::unix::net::{UnixListener, UnixStream};
+    use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 
     /// What a thread can do behind the filter.
     fn behind<T: Send + 'static>(unix_sockets: bool, act: impl FnOnce() -> T + Send + 'static) -> T {
@@ -238,7 +256,29 @@ mod tests {
         });
         assert!(tcp);
         assert_eq!(unix, Some(Some(EAFNOSUPPORT)));
-        assert!(pair, "a pair has no address, so it leads nowhere");
+        assert!(pair, "a stream leads to its other end alone");
+    }
+
+    #[test]
+    fn no_pair_reaches_an_address() {
+        use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+        let (none, flags) = (SocketFlags::empty(), SocketFlags::CLOEXEC | SocketFlags::NONBLOCK);
+        for (sort, flags, is_made) in [
+            (SocketType::STREAM, flags, true),
+            (SocketType::SEQPACKET, none, true),
+            (SocketType::DGRAM, none, false),
+            (SocketType::DGRAM, flags, false),
+            (SocketType::RAW, none, false),
+        ] {
+            let made = behind(false, move || socketpair(AddressFamily::UNIX, sort, flags, None));
+            assert_eq!(made.is_ok(), is_made, "{sort:?}: {made:?}");
+        }
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("host.sock");
+        let _host = UnixDatagram::bind(&path).unwrap();
+        let sent = behind(false, move || UnixDatagram::pair()?.0.send_to(b"out", path));
+        assert!(sent.is_err());
+        assert!(behind(true, || UnixDatagram::pair().is_ok()));
     }
 
     #[test]
