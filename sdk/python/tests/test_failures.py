@@ -24,7 +24,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.toolsets import FunctionToolset
 
-from tidegate import AsyncSession, Session, ToolFailed, ToolPermissionError
+from tidegate import AsyncSession, GatewayError, Session, ToolFailed, ToolPermissionError
 from tidegate import langchain, mcp, openai_agents, pydantic_ai
 
 MAIL, NUMBER = "bob.miller@clinic-example.org", "536-22-1234"
@@ -208,3 +208,17 @@ def test_mcp(gateway: Gateway, kind: Callable[[str], Exception]) -> None:
             assert answer.is_error and MAIL not in text and NUMBER not in text
 
     asyncio.run(use())
+
+
+def test_what_cannot_be_sent_is_not_shown_by_the_error_about_it(session: Session) -> None:
+    no_unicode = f"{SAID} \ud800"
+
+    def raises(_: dict[str, Any]) -> None:
+        raise ValueError(no_unicode)
+
+    for run in (lambda _: {"note": no_unicode}, raises):
+        with pytest.raises(GatewayError) as refused:
+            session.call("search_email", {}, run)
+        assert MAIL not in repr(refused.value)
+    with pytest.raises(ToolPermissionError):
+        session.call("web_search", {"query": no_unicode}, print)

@@ -215,5 +215,5 @@ class AsyncSession:
     async def _ask(self, method: str, where: str, body: Any) -> Any:
         try:
             return wire.answer(await self._client.request(method, where, json=body))
-        except httpx.HTTPError as error:
+        except wire.UNASKED as error:
             raise wire.unreachable(error) from None

@@ -215,5 +215,5 @@ class Session:
     def _ask(self, method: str, where: str, body: Any) -> Any:
         try:
             return wire.answer(self._client.request(method, where, json=body))
-        except httpx.HTTPError as error:
+        except wire.UNASKED as error:
             raise wire.unreachable(error) from None
