@@ -1,6 +1,6 @@
 /**
- * The same tools, by the same names, whose every call goes through the session's gateway. A refusal is the tool's result, in
- * words the model can use. A tool without `execute` runs elsewhere and is left alone.
+ * The same tools, by the same names, whose every call goes through the session's gateway. A refusal or a failure is the tool's
+ * result, in words the model can use. A tool without `execute` runs elsewhere and is left alone.
  */
 export function guardTools(session, tools, options = {}) {
     const guarded = Object.entries(tools).map(([name, tool]) => {

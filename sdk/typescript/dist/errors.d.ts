@@ -29,3 +29,11 @@ export declare class GatewayError extends Error {
     /** The failure as an agent can use it. */
     answer(): string;
 }
+/** A tool ran and threw an error. That error is gone: the message is what the agent may see of what it said. */
+export declare class ToolFailed extends Error {
+    readonly name = "ToolFailed";
+    readonly tool: string;
+    constructor(seen: string, tool: string);
+    /** The failure as an agent can use it. */
+    answer(): string;
+}

@@ -1,6 +1,7 @@
 import type { CallOptions, Session } from "./session.js";
 /**
  * A tool whose every call goes through the session's gateway: authorized before it runs, its result delivered after. Rejects
- * with `ToolPermissionError`, and the tool does not run, where the call may not pass. What it gives is what the agent may see.
+ * with `ToolPermissionError`, and the tool does not run, where the call may not pass, and with `ToolFailed` where the tool
+ * failed. What it gives is what the agent may see.
  */
 export declare function guardTool<A extends object>(session: Session, name: string, run: (args: A) => unknown, options?: CallOptions): (args: A) => Promise<unknown>;

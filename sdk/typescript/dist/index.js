@@ -4,7 +4,7 @@
  * `Session` is the gateway's API; `guardTool` puts it around a function. `tidegate/ai` and `tidegate/mcp` do the same for the
  * Vercel AI SDK and for MCP clients.
  */
-export { GatewayError, ToolPermissionError } from "./errors.js";
+export { GatewayError, ToolFailed, ToolPermissionError } from "./errors.js";
 export { Gateway } from "./gateway.js";
 export { guardTool } from "./guard.js";
 export { SENSITIVITIES, Session, } from "./session.js";

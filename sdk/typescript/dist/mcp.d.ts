@@ -17,7 +17,7 @@ export interface GuardedResult {
 }
 /**
  * The client's `callTool`, through the session's gateway. The gateway reads the structured content where there is one, and
- * the text of the answer otherwise. A refusal is a result with `isError`, in words the model can use.
+ * the text of the answer otherwise. A refusal or a failure is a result with `isError`, in words the model can use.
  */
 export declare function guardClient(session: Session, client: ToolCaller, options?: CallOptions): (params: {
     name: string;

@@ -1,8 +1,9 @@
 /** An MCP client, guarded. */
-import { GatewayError, ToolPermissionError } from "./errors.js";
+import { asText } from "./content.js";
+import { GatewayError, ToolFailed, ToolPermissionError } from "./errors.js";
 /**
  * The client's `callTool`, through the session's gateway. The gateway reads the structured content where there is one, and
- * the text of the answer otherwise. A refusal is a result with `isError`, in words the model can use.
+ * the text of the answer otherwise. A refusal or a failure is a result with `isError`, in words the model can use.
  */
 export function guardClient(session, client, options = {}) {
     return async ({ name, arguments: args = {} }) => {
@@ -16,7 +17,7 @@ export function guardClient(session, client, options = {}) {
             return shown(await session.call(name, args, run, options), failed);
         }
         catch (error) {
-            if (error instanceof ToolPermissionError || error instanceof GatewayError) {
+            if (error instanceof ToolPermissionError || error instanceof GatewayError || error instanceof ToolFailed) {
                 return shown(error.answer(), true);
             }
             throw error;
@@ -24,8 +25,7 @@ export function guardClient(session, client, options = {}) {
     };
 }
 function shown(seen, failed) {
-    const text = typeof seen === "string" ? seen : JSON.stringify(seen);
-    const result = { content: [{ type: "text", text }] };
+    const result = { content: [{ type: "text", text: asText(seen) }] };
     if (failed) {
         result.isError = true;
     }

@@ -64,10 +64,10 @@ export declare class Session {
     decideGate(id: string, decision: "approve" | "deny", reason: string): Promise<GateAnswer>;
     /**
      * Authorizes, runs, delivers. Rejects with `ToolPermissionError` before `run` where the call may not pass, and gives what
-     * the agent may see of what `run` returned. Where the arguments hold stubs, `run` gets their values, and the token must
-     * be a connector's.
+     * the agent may see of what `run` returned. An error of `run` is let in as its answer would be, and the call rejects with
+     * `ToolFailed` in its place. Where the arguments hold stubs, `run` gets their values, and the token must be a connector's.
      */
     call<A extends object>(tool: string, args: A, run: (args: A) => unknown, options?: CallOptions): Promise<unknown>;
-    /** The same for a model: a refusal is an answer in words, and nothing is thrown for it. */
+    /** The same for a model: a refusal or a failure is an answer in words, and nothing is thrown for it. */
     answer<A extends object>(tool: string, args: A, run: (args: A) => unknown, options?: CallOptions): Promise<unknown>;
 }

@@ -7,8 +7,8 @@ interface Executable {
 }
 
 /**
- * The same tools, by the same names, whose every call goes through the session's gateway. A refusal is the tool's result, in
- * words the model can use. A tool without `execute` runs elsewhere and is left alone.
+ * The same tools, by the same names, whose every call goes through the session's gateway. A refusal or a failure is the tool's
+ * result, in words the model can use. A tool without `execute` runs elsewhere and is left alone.
  */
 export function guardTools<T extends Record<string, Executable>>(
   session: Session,

@@ -50,3 +50,19 @@ export class GatewayError extends Error {
     return `${this.message}. Nothing was passed on.`;
   }
 }
+
+/** A tool ran and threw an error. That error is gone: the message is what the agent may see of what it said. */
+export class ToolFailed extends Error {
+  override readonly name = "ToolFailed";
+  readonly tool: string;
+
+  constructor(seen: string, tool: string) {
+    super(seen);
+    this.tool = tool;
+  }
+
+  /** The failure as an agent can use it. */
+  answer(): string {
+    return `tool "${this.tool}" failed: ${this.message || "it did not say why"}`;
+  }
+}

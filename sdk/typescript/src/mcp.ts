@@ -1,5 +1,6 @@
 /** An MCP client, guarded. */
-import { GatewayError, ToolPermissionError } from "./errors.js";
+import { asText } from "./content.js";
+import { GatewayError, ToolFailed, ToolPermissionError } from "./errors.js";
 import type { CallOptions, Session } from "./session.js";
 
 /** As much of an MCP client as is used here. */
@@ -16,7 +17,7 @@ export interface GuardedResult {
 
 /**
  * The client's `callTool`, through the session's gateway. The gateway reads the structured content where there is one, and
- * the text of the answer otherwise. A refusal is a result with `isError`, in words the model can use.
+ * the text of the answer otherwise. A refusal or a failure is a result with `isError`, in words the model can use.
  */
 export function guardClient(
   session: Session,
@@ -33,7 +34,7 @@ export function guardClient(
     try {
       return shown(await session.call(name, args, run, options), failed);
     } catch (error) {
-      if (error instanceof ToolPermissionError || error instanceof GatewayError) {
+      if (error instanceof ToolPermissionError || error instanceof GatewayError || error instanceof ToolFailed) {
         return shown(error.answer(), true);
       }
       throw error;
@@ -42,8 +43,7 @@ export function guardClient(
 }
 
 function shown(seen: unknown, failed: boolean): GuardedResult {
-  const text = typeof seen === "string" ? seen : JSON.stringify(seen);
-  const result: GuardedResult = { content: [{ type: "text", text }] };
+  const result: GuardedResult = { content: [{ type: "text", text: asText(seen) }] };
   if (failed) {
     result.isError = true;
   } else if (typeof seen === "object" && seen !== null && !Array.isArray(seen)) {

@@ -1,4 +1,5 @@
-import { GatewayError, ToolPermissionError } from "./errors.js";
+import { asJson, asText, told } from "./content.js";
+import { GatewayError, ToolFailed, ToolPermissionError } from "./errors.js";
 import { Gateway, type GatewayOptions } from "./gateway.js";
 import type {
   ChunkBody,
@@ -145,8 +146,8 @@ export class Session {
 
   /**
    * Authorizes, runs, delivers. Rejects with `ToolPermissionError` before `run` where the call may not pass, and gives what
-   * the agent may see of what `run` returned. Where the arguments hold stubs, `run` gets their values, and the token must
-   * be a connector's.
+   * the agent may see of what `run` returned. An error of `run` is let in as its answer would be, and the call rejects with
+   * `ToolFailed` in its place. Where the arguments hold stubs, `run` gets their values, and the token must be a connector's.
    */
   async call<A extends object>(
     tool: string,
@@ -154,11 +155,26 @@ export class Session {
     run: (args: A) => unknown,
     options: CallOptions = {},
   ): Promise<unknown> {
-    const result = await run(await this.#cleared(tool, args, options));
-    return (await this.deliver(tool, asJson(result), options)).content;
+    const cleared = await this.#cleared(tool, args, options);
+    let result: unknown;
+    let failed = false;
+    try {
+      result = asJson(await run(cleared));
+    } catch (error) {
+      if (error instanceof ToolPermissionError || error instanceof GatewayError) {
+        throw error;
+      }
+      // What it says is content.
+      [result, failed] = [told(error), true];
+    }
+    const seen = (await this.deliver(tool, result, options)).content;
+    if (failed) {
+      throw new ToolFailed(asText(seen), tool);
+    }
+    return seen;
   }
 
-  /** The same for a model: a refusal is an answer in words, and nothing is thrown for it. */
+  /** The same for a model: a refusal or a failure is an answer in words, and nothing is thrown for it. */
   async answer<A extends object>(
     tool: string,
     args: A,
@@ -168,7 +184,7 @@ export class Session {
     try {
       return await this.call(tool, args, run, options);
     } catch (error) {
-      if (error instanceof ToolPermissionError || error instanceof GatewayError) {
+      if (error instanceof ToolPermissionError || error instanceof GatewayError || error instanceof ToolFailed) {
         return error.answer();
       }
       throw error;
@@ -249,13 +265,4 @@ function unanswered(tool: string, error: unknown): unknown {
     },
     { cause: error },
   );
-}
-
-/** A result as the gateway reads it. What is no JSON is read as its text. */
-function asJson(result: unknown): unknown {
-  try {
-    return JSON.stringify(result) === undefined ? String(result) : result;
-  } catch {
-    return String(result);
-  }
 }

@@ -8,7 +8,7 @@ from tidegate.async_session import AsyncSession
 from tidegate.backend import configure
 from tidegate.classes import DataSensitivity, ToolPermission
 from tidegate.context import environment, get_session_id, get_user_id, set_user_session, user_session
-from tidegate.errors import GatewayError, StateError, ToolPermissionError
+from tidegate.errors import GatewayError, StateError, ToolFailed, ToolPermissionError
 from tidegate.permissions import get_tool_permissions, tool_permission
 from tidegate.private_data import AsyncPrivateData, PrivateData
 from tidegate.session import Session
@@ -21,6 +21,7 @@ __all__ = [
     "PrivateData",
     "Session",
     "StateError",
+    "ToolFailed",
     "ToolPermission",
     "ToolPermissionError",
     "configure",

@@ -1,4 +1,4 @@
-"""What callers catch. No message holds data: reasons are made of names and classes."""
+"""What callers catch. Reasons are made of names and classes; only a failed tool's words are data, as the agent may see it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from tidegate._native import StateError
 
-__all__ = ["GatewayError", "StateError", "ToolPermissionError"]
+__all__ = ["GatewayError", "StateError", "ToolFailed", "ToolPermissionError"]
 
 
 class ToolPermissionError(Exception):
@@ -42,5 +42,25 @@ class GatewayError(Exception):
         return f"{self.detail}. Nothing was passed on."
 
 
+class ToolFailed(Exception):
+    """A tool ran and raised an error. That error is gone: the text is what the agent may see of what it said."""
+
+    def __init__(self, seen: str, *, tool: str) -> None:
+        super().__init__(seen)
+        self.seen = seen
+        self.tool = tool
+
+    def answer(self) -> str:
+        """The failure as an agent can use it."""
+        return f'tool "{self.tool}" failed: {self.seen or "it did not say why"}'
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _failed, (self.seen, self.tool)
+
+
 def _again(reason: str, tool: str, rule: str, remedy: str, retryable: bool) -> ToolPermissionError:
     return ToolPermissionError(reason, tool=tool, rule=rule, remedy=remedy, retryable=retryable)
+
+
+def _failed(seen: str, tool: str) -> ToolFailed:
+    return ToolFailed(seen, tool=tool)

@@ -65,6 +65,19 @@ def as_json(result: Any) -> Any:
     return result
 
 
+def told(error: Exception) -> str:
+    """What an error says. One that cannot say it says nothing."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
+
+
+def as_text(seen: Any) -> str:
+    """What the agent may see, in one text."""
+    return seen if isinstance(seen, str) else json.dumps(seen)
+
+
 class Guard:
     """Wraps functions so that each call goes through a session's gateway."""
 

@@ -7,24 +7,24 @@ from typing import Any
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from tidegate.async_session import AsyncSession
-from tidegate.errors import GatewayError, ToolPermissionError
+from tidegate.errors import GatewayError, ToolFailed, ToolPermissionError
 from tidegate.session import Session
 
 
 def guard(session: Session | AsyncSession, tool: BaseTool, *, seal: bool = False) -> BaseTool:
-    """The same tool, whose every call goes through the session's gateway. A refusal is the tool's answer, marked as an
-    error, in words the model can use."""
+    """The same tool, whose every call goes through the session's gateway. A refusal or a failure is the tool's answer,
+    marked as an error, in words the model can use."""
 
     def run(**arguments: Any) -> Any:
         try:
             return session.call(tool.name, arguments, tool.invoke, seal=seal)
-        except (ToolPermissionError, GatewayError) as error:
+        except (ToolPermissionError, GatewayError, ToolFailed) as error:
             raise ToolException(error.answer()) from error
 
     async def run_later(**arguments: Any) -> Any:
         try:
             return await session.call(tool.name, arguments, tool.ainvoke, seal=seal)
-        except (ToolPermissionError, GatewayError) as error:
+        except (ToolPermissionError, GatewayError, ToolFailed) as error:
             raise ToolException(error.answer()) from error
 
     waits = isinstance(session, Session)

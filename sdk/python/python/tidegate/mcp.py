@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Protocol
 
 from mcp.types import CallToolResult, TextContent
 
 from tidegate.async_session import AsyncSession
-from tidegate.errors import GatewayError, ToolPermissionError
+from tidegate.errors import GatewayError, ToolFailed, ToolPermissionError
+from tidegate.guarding import as_text
 
 
 class ToolCaller(Protocol):
@@ -19,7 +19,8 @@ class ToolCaller(Protocol):
 
 class GuardedClient:
     """A client's ``call_tool``, through a session's gateway. The gateway reads the structured content where there is one,
-    and the text of the answer otherwise. A refusal is a result with ``is_error``, in words the model can use."""
+    and the text of the answer otherwise. A refusal or a failure is a result with ``is_error``, in words
+    the model can use."""
 
     def __init__(self, session: AsyncSession, client: ToolCaller, *, seal: bool = False) -> None:
         self._session, self._client, self._seal = session, client, seal
@@ -35,7 +36,7 @@ class GuardedClient:
 
         try:
             seen = await self._session.call(name, arguments or {}, run, seal=self._seal)
-        except (ToolPermissionError, GatewayError) as error:
+        except (ToolPermissionError, GatewayError, ToolFailed) as error:
             return _shown(error.answer(), True)
         return _shown(seen, failed)
 
@@ -56,9 +57,8 @@ def _readable(result: CallToolResult) -> Any:
 
 
 def _shown(seen: Any, failed: bool) -> CallToolResult:
-    text = seen if isinstance(seen, str) else json.dumps(seen)
     return CallToolResult(
-        content=[TextContent(type="text", text=text)],
+        content=[TextContent(type="text", text=as_text(seen))],
         structured_content=seen if isinstance(seen, dict) and not failed else None,
         is_error=failed,
     )

@@ -10,11 +10,12 @@ from agents import FunctionTool
 from agents.tool_context import ToolContext
 
 from tidegate.async_session import AsyncSession
+from tidegate.guarding import as_text
 
 
 def guard(session: AsyncSession, tool: FunctionTool, *, seal: bool = False) -> FunctionTool:
-    """The same tool, whose every call goes through the session's gateway. A refusal is the tool's answer, in words the
-    model can use."""
+    """The same tool, whose every call goes through the session's gateway. A refusal or a failure is the tool's answer, in
+    words the model can use."""
 
     async def invoke(context: ToolContext[Any], given: str) -> Any:
         seen = await session.answer(
@@ -23,6 +24,6 @@ def guard(session: AsyncSession, tool: FunctionTool, *, seal: bool = False) -> F
             lambda arguments: tool.on_invoke_tool(context, json.dumps(arguments)),
             seal=seal,
         )
-        return seen if isinstance(seen, str) else json.dumps(seen)
+        return as_text(seen)
 
     return dataclasses.replace(tool, on_invoke_tool=invoke)

@@ -84,5 +84,5 @@ class Remote:
             client = self._client
         try:
             return wire.answer(client.request(method, where, json=body))
-        except httpx.HTTPError as error:
+        except wire.UNASKED as error:
             raise wire.unreachable(error) from None

@@ -24,7 +24,7 @@ from tidegate.answers import (
     SessionState,
 )
 from tidegate.classes import DataSensitivity
-from tidegate.errors import GatewayError, ToolPermissionError
+from tidegate.errors import GatewayError, ToolFailed, ToolPermissionError
 
 
 class Session:
@@ -127,11 +127,22 @@ class Session:
         wait_seconds: int | None = None,
     ) -> Any:
         """Authorizes, runs, delivers. Raises ``ToolPermissionError`` before ``run`` where the call may not pass, and gives
-        what the agent may see of what ``run`` returned. Where the arguments hold stubs, ``run`` gets their values, and the
-        token must be a connector's. Where a person must decide, ``wait_seconds`` waits for them."""
+        what the agent may see of what ``run`` returned. An error of ``run`` is let in as its answer would be, and
+        ``ToolFailed`` is raised in its place. Where the arguments hold stubs, ``run`` gets their values, and the token must
+        be a connector's. Where a person must decide, ``wait_seconds`` waits for them."""
         cleared = self._cleared(tool, arguments, wait_seconds)
-        result = run(cleared)
-        return (self.deliver(tool, guarding.as_json(result), seal=seal))["content"]
+        failed = False
+        try:
+            result = guarding.as_json(run(cleared))
+        except (ToolPermissionError, GatewayError):
+            raise
+        except Exception as error:
+            # What it says is content. It is let in below, since whatever is raised here would keep it as its context.
+            result, failed = guarding.told(error), True
+        seen = self.deliver(tool, result, seal=seal)["content"]
+        if failed:
+            raise ToolFailed(guarding.as_text(seen), tool=tool)
+        return seen
 
     def answer(
         self,
@@ -142,10 +153,10 @@ class Session:
         seal: bool = False,
         wait_seconds: int | None = None,
     ) -> Any:
-        """The same for a model: a refusal is an answer in words, and nothing is raised for it."""
+        """The same for a model: a refusal or a failure is an answer in words, and nothing is raised for it."""
         try:
             return self.call(tool, arguments, run, seal=seal, wait_seconds=wait_seconds)
-        except (ToolPermissionError, GatewayError) as error:
+        except (ToolPermissionError, GatewayError, ToolFailed) as error:
             return error.answer()
 
     def guard(self, *, name: str | None = None, seal: bool = False) -> guarding.Guard:
@@ -204,5 +215,5 @@ class Session:
     def _ask(self, method: str, where: str, body: Any) -> Any:
         try:
             return wire.answer(self._client.request(method, where, json=body))
-        except httpx.HTTPError as error:
+        except wire.UNASKED as error:
             raise wire.unreachable(error) from None

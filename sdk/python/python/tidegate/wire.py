@@ -14,6 +14,9 @@ from tidegate.errors import GatewayError
 #: How long one question may take.
 TIMEOUT_SECONDS = 30.0
 
+#: What is raised where nothing was asked. Text that is no Unicode cannot be sent, and the error about it holds all of it.
+UNASKED = (httpx.HTTPError, UnicodeError)
+
 
 def settings(url: str | None, token: str | None, timeout: float) -> dict[str, Any]:
     """What a client is made of. Proxies and credentials of the environment are left alone: a token goes to its gateway."""
@@ -66,6 +69,6 @@ def answer(response: httpx.Response) -> Any:
     raise GatewayError(str(detail), status=response.status_code, problem=problem)
 
 
-def unreachable(error: httpx.HTTPError) -> GatewayError:
+def unreachable(error: httpx.HTTPError | UnicodeError) -> GatewayError:
     """A gateway that cannot be asked allows nothing. What was sent is not repeated."""
     return GatewayError(f"the gateway cannot be asked: {type(error).__name__}")
