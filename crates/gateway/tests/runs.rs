@@ -396,6 +396,46 @@ async fn a_child_launders_nothing() {
 }
 
 #[tokio::test]
+async fn what_passed_below_a_label_counts_in_the_whole_tree() {
+    let stand = Stand::start().await;
+    let alice = stand.alice().await;
+    let root = Run::open(&stand, &alice).await;
+    let number = json!({"n": {"type": "integer", "minimum": 0, "maximum": 4_294_967_295_u32}});
+    let values = json!({"values": {"n": 7}});
+    for round in 1..=6 {
+        let child = root.child(json!({"answer": number})).await;
+        let grandchild = child.child(json!({"answer": number})).await;
+        grandchild.read("booking_lookup").await;
+        if round > 4 {
+            assert_eq!(
+                grandchild
+                    .refuse("/return", values.clone(), StatusCode::FORBIDDEN)
+                    .await,
+                "bits-spent"
+            );
+            continue;
+        }
+        let returned = grandchild.post("/return", values.clone()).await;
+        assert_eq!(returned["released_bits"], 32);
+        assert_eq!(child.state().await["sensitivity"], "public");
+        let returned = child.post("/return", values.clone()).await;
+        assert_eq!(
+            (&returned["released_bits"], &returned["run_bits"]),
+            (&json!(0), &json!(32 * round)),
+            "a clean child in between hides nothing"
+        );
+    }
+    let last = root.child(json!({"answer": number})).await;
+    last.read("booking_lookup").await;
+    assert_eq!(
+        last.refuse("/return", values, StatusCode::FORBIDDEN).await,
+        "bits-spent",
+        "the root's own children have no more either"
+    );
+    assert_eq!(root.state().await["sensitivity"], "public");
+}
+
+#[tokio::test]
 async fn a_halt_is_everyones_below_and_an_end_too() {
     let stand = Stand::start().await;
     let alice = stand.alice().await;

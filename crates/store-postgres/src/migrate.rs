@@ -13,6 +13,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("vault/vault.sql"),
     include_str!("records/records.sql"),
     include_str!("gates/gates.sql"),
+    include_str!("annex/tree.sql"),
 ];
 
 pub(crate) async fn run(server: &Server) -> Result<(), StoreError> {

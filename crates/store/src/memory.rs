@@ -77,8 +77,9 @@ pub trait MemoryStore: Send + Sync {
     /// The children of a session, oldest first.
     async fn children(&self, parent: &Ident) -> Result<Vec<Ident>, StoreError>;
 
-    /// Takes a child's answer, with so many bits below its class, and gives how many bits its parent has taken by now. It
-    /// must take one answer of each child only, and must refuse bits beyond `most` for all children of the parent.
+    /// Takes a child's answer, with so many bits below its class, and gives how many bits have been taken so by now in the
+    /// child's whole tree: by its first ancestor and everyone who descends from it. It must take one answer of each child
+    /// only, and must refuse bits beyond `most` for the whole tree.
     async fn take_answer(&self, child: &Ident, bits: u32, most: u32) -> Result<u32, KinError>;
 }
 
@@ -111,7 +112,7 @@ pub enum KinError {
     /// Its answer was taken before.
     #[error("the child has answered already")]
     Answered,
-    /// The parent may take no more bits.
+    /// The tree may take no more bits.
     #[error("the children's answers have carried as many bits as they may")]
     BitsSpent,
     /// The store failed.

@@ -2,7 +2,7 @@
 //!
 //! A child has a label of its own. What it has seen comes back in one of two ways: as text, which raises its parent to the
 //! child's label; or as values that its parent declared before the child saw anything, at most so many bits of them for
-//! each child and for each run. INVARIANT (a child lowers nothing): its parent's label only ever rises, a halted run starts
+//! each child and for the whole tree. INVARIANT (a child lowers nothing): its parent's label only ever rises, a halted run starts
 //! no children and takes no answers, and its halt is theirs.
 
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub struct Returned {
     pub answer: Payload,
     /// The bits that passed below the child's label.
     pub released_bits: u32,
-    /// The bits that all children of the parent have passed so.
+    /// The bits that have passed so in the whole tree of the parent.
     pub run_bits: u32,
 }
 
@@ -231,6 +231,7 @@ impl Engine {
         if !is_covered && label > runs.rules.answer_ceiling {
             return Err(ChildError::AboveCeiling { label });
         }
+        // What is covered costs nothing here: where it passed below a label further down, it was counted for the whole tree.
         let released_bits = if is_covered { 0 } else { kin.answer_bits };
         let run_bits = runs
             .store

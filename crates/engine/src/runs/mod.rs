@@ -35,7 +35,7 @@ pub struct RunRules {
     pub answer_ceiling: Class,
     /// The most bits that one child's declared values may carry below its label.
     pub answer_bits: u32,
-    /// The most bits that the declared values of all children of one run may carry below their labels.
+    /// The most bits that declared values may carry below their labels in a run and everyone below it together.
     pub run_bits: u32,
     /// The highest label of a run that may start a child without passing its label on.
     pub clean_child_ceiling: Class,

@@ -172,7 +172,7 @@ pub(crate) struct ReturnAnswer {
     pub(crate) sensitivity: &'static str,
     /// The bits that passed below the child's label.
     pub(crate) released_bits: u32,
-    /// The bits that all children of the parent have passed so.
+    /// The bits that have passed so in the whole tree of the parent.
     pub(crate) run_bits: u32,
 }
 

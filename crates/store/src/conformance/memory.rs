@@ -154,22 +154,73 @@ pub(super) async fn bits_of_all_children_are_bounded<S: SessionStore + MemorySto
     assert_eq!(take("c-2", 0).await, Ok(10), "what needs no bits is not refused");
 }
 
+pub(super) async fn bits_of_the_whole_tree_are_bounded<S: SessionStore + MemoryStore>(handles: &Handles<S>) {
+    family(handles, 3).await;
+    for (child, parent) in [("d-0", "c-0"), ("d-1", "c-1"), ("e-0", "d-0")] {
+        handles.one.open(opening(child)).await.unwrap();
+        handles.one.adopt(kin(child, parent), 9).await.unwrap();
+    }
+    let take = |child: &'static str, bits| async move {
+        let child: Ident = ident(child);
+        handles.two.take_answer(&child, bits, 10).await
+    };
+    assert_eq!(take("e-0", 4).await, Ok(4));
+    assert_eq!(take("d-0", 0).await, Ok(4), "what passed further down counts");
+    assert_eq!(take("c-0", 0).await, Ok(4), "it counts once");
+    assert_eq!(take("d-1", 7).await, Err(KinError::BitsSpent), "on every branch");
+    assert_eq!(take("c-2", 6).await, Ok(10));
+    assert_eq!(
+        take("d-1", 1).await,
+        Err(KinError::BitsSpent),
+        "what passed further up counts"
+    );
+    assert_eq!(take("d-1", 0).await, Ok(10), "what needs no bits is not refused");
+    for id in ["another", "its-child"] {
+        handles.one.open(opening(id)).await.unwrap();
+    }
+    handles.one.adopt(kin("its-child", "another"), 9).await.unwrap();
+    assert_eq!(take("its-child", 10).await, Ok(10), "another tree has its own");
+}
+
 pub(super) async fn racing_answers_stay_within_the_bits<S: SessionStore + MemoryStore + 'static>(
     handles: &Handles<S>,
 ) {
     family(handles, 12).await;
-    let mut tasks = JoinSet::new();
+    let children = (0..12).map(|number| format!("c-{number}"));
+    assert_eq!(taken_at_once(handles, children).await, 3);
+}
+
+pub(super) async fn racing_cousins_stay_within_the_bits<S: SessionStore + MemoryStore + 'static>(
+    handles: &Handles<S>,
+) {
+    family(handles, 12).await;
     for number in 0..12 {
+        let grandchild = format!("d-{number}");
+        handles.one.open(opening(&grandchild)).await.unwrap();
+        let kin = kin(&grandchild, &format!("c-{number}"));
+        handles.one.adopt(kin, 1).await.unwrap();
+    }
+    let grandchildren = (0..12).map(|number| format!("d-{number}"));
+    assert_eq!(taken_at_once(handles, grandchildren).await, 3);
+}
+
+/// How many of these children's answers are taken, of three bits each where ten may pass.
+async fn taken_at_once<S: SessionStore + MemoryStore + 'static>(
+    handles: &Handles<S>,
+    children: impl Iterator<Item = String>,
+) -> usize {
+    let mut tasks = JoinSet::new();
+    for (number, child) in children.enumerate() {
         let store = if number % 2 == 0 {
             &handles.one
         } else {
             &handles.two
         }
         .clone();
-        tasks.spawn(async move { store.take_answer(&ident(&format!("c-{number}")), 3, 10).await });
+        tasks.spawn(async move { store.take_answer(&ident(&child), 3, 10).await });
     }
     let outcomes = tasks.join_all().await;
-    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 3);
+    outcomes.iter().filter(|outcome| outcome.is_ok()).count()
 }
 
 /// A parent and so many children.

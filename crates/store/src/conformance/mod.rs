@@ -70,7 +70,7 @@ where
         turn_page_needs_the_page_before, a_halted_run_takes_no_page_and_can_be_cleared, shelves_are_apart,
         left_behind_names_what_an_end_left, racing_pages_have_one_winner, adopt_makes_trees_only,
         adopt_bounds_the_children, one_answer_for_each_child, bits_of_all_children_are_bounded,
-        racing_answers_stay_within_the_bits
+        bits_of_the_whole_tree_are_bounded, racing_answers_stay_within_the_bits, racing_cousins_stay_within_the_bits
     }
 }
 

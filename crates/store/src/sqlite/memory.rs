@@ -84,11 +84,10 @@ impl MemoryStore for SqliteStore {
     async fn take_answer(&self, child: &Ident, bits: u32, most: u32) -> Result<u32, KinError> {
         let child = child.clone();
         let take = move |batch: &Batch<'_>| {
-            let kin = kin(batch.conn, &child)?.ok_or(KinError::NoChild)?;
-            if taken_of(batch.conn, &child)?.is_some() {
+            if taken_of(batch.conn, &child)?.ok_or(KinError::NoChild)?.is_some() {
                 return Err(KinError::Answered);
             }
-            let taken = taken_by(batch.conn, &kin.parent)?.saturating_add(bits);
+            let taken = taken_in_tree_of(batch.conn, &child)?.saturating_add(bits);
             if bits > 0 && taken > most {
                 return Err(KinError::BitsSpent);
             }
@@ -221,14 +220,26 @@ fn insert_kin(conn: &Connection, kin: &Kin) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn taken_of(conn: &Connection, child: &Ident) -> Result<Option<u32>, StoreError> {
+/// The bits that a child's answer took, if it has answered, and if it is somebody's child.
+fn taken_of(conn: &Connection, child: &Ident) -> Result<Option<Option<u32>>, StoreError> {
     conn.prepare_cached("SELECT taken_bits FROM kin WHERE child = ?1")
-        .and_then(|mut statement| statement.query_row([child.as_str()], |row| row.get(0)))
+        .and_then(|mut statement| statement.query_row([child.as_str()], |row| row.get(0)).optional())
         .map_err(failed)
 }
 
-fn taken_by(conn: &Connection, parent: &Ident) -> Result<u32, StoreError> {
-    conn.prepare_cached("SELECT coalesce(sum(taken_bits), 0) FROM kin WHERE parent = ?1")
-        .and_then(|mut statement| statement.query_row([parent.as_str()], |row| row.get(0)))
+/// In the whole tree: a value that a grandchild handed to a clean child is handed on from there without costing anything
+/// again.
+const TAKEN_IN_TREE: &str = "WITH RECURSIVE above (id) AS (
+         SELECT parent FROM kin WHERE child = ?1
+         UNION SELECT kin.parent FROM kin JOIN above ON kin.child = above.id
+     ), below (child, bits) AS (
+         SELECT kin.child, kin.taken_bits FROM kin JOIN above ON kin.parent = above.id
+         UNION SELECT kin.child, kin.taken_bits FROM kin JOIN below ON kin.parent = below.child
+     )
+     SELECT coalesce(sum(bits), 0) FROM below";
+
+fn taken_in_tree_of(conn: &Connection, child: &Ident) -> Result<u32, StoreError> {
+    conn.prepare_cached(TAKEN_IN_TREE)
+        .and_then(|mut statement| statement.query_row([child.as_str()], |row| row.get(0)))
         .map_err(failed)
 }

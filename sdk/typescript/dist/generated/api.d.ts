@@ -1003,7 +1003,7 @@ export interface components {
             released_bits: number;
             /**
              * Format: int32
-             * @description The bits that all children of the parent have passed so.
+             * @description The bits that have passed so in the whole tree of the parent.
              */
             run_bits: number;
             /** @description The parent's label after it. */
