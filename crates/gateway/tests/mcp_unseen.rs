@@ -10,8 +10,13 @@
 mod mcp_stand;
 mod stand;
 
-use mcp_stand::{Client, gateway, text_of};
+use std::time::Duration;
+
+use mcp_stand::{Client, gateway, options, policy, scripted, server, text_of};
 use serde_json::{Value, json};
+use stand::{Setting, Stand};
+use tidegate_core::ControlList;
+use tidegate_engine::Policy;
 
 /// How many messages with a word in them reached the server.
 async fn heard(client: &mut Client, word: &str) -> String {
@@ -75,4 +80,88 @@ async fn parameters_that_cannot_be_looked_into_do_not_reach_the_client() {
     )
     .await;
     assert!(noted(&client, "seen"), "{:?}", client.notes);
+}
+
+/// Calls the tool that says something, with a progress token, and gives the label after it.
+async fn label_after_saying(token: &str, line: &str) -> String {
+    let stand = gateway().await;
+    let mut client = Client::greet(&stand).await;
+    let params = json!({
+        "name": "say", "arguments": {"lines": [line]}, "_meta": {"progressToken": token},
+    });
+    client.ask("tools/call", params).await;
+    client.label().await
+}
+
+#[tokio::test]
+async fn progress_is_bare_only_in_numbers() {
+    let told = |told: Value| {
+        json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": told}).to_string()
+    };
+    for (expected, params) in [
+        (
+            "public",
+            json!({"progressToken": "t", "progress": 1, "total": 2.5}),
+        ),
+        (
+            "pii",
+            json!({"progressToken": "t", "progress": "to bob@example.com"}),
+        ),
+        (
+            "pii",
+            json!({"progressToken": "t", "progress": 1, "total": ["bob@example.com"]}),
+        ),
+        (
+            "pii",
+            json!({"progressToken": "t", "progress": 1, "note": "to bob@example.com"}),
+        ),
+    ] {
+        let line = told(params);
+        assert_eq!(label_after_saying("t", &line).await, expected, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_speaks_only_of_its_own_calls() {
+    let servers = vec![
+        server("one", false, scripted(&[])),
+        server("two", false, scripted(&[])),
+    ];
+    let mut both = policy("one.").control.iter().cloned().collect::<Vec<_>>();
+    both.extend(policy("two.").control.iter().cloned());
+    let policy = Policy::new(ControlList::new(both).unwrap());
+    let stand = Stand::start_mcp(Setting::default(), policy, servers, options()).await;
+    let mut client = Client::greet(&stand).await;
+    let params = json!({"name": "one.hang", "_meta": {"progressToken": "t"}});
+    let hang = json!({"jsonrpc": "2.0", "id": 900, "method": "tools/call", "params": params});
+    let hanging = tokio::spawn(client.request(hang.to_string()).send());
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let line = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":1,"message":"CANARY"}}"#;
+    client.call("two.say", json!({"lines": [line]})).await;
+    let hung = hanging.await.unwrap().unwrap().text().await.unwrap();
+    assert!(!hung.contains("CANARY"), "{hung}");
+    assert!(!noted(&client, "CANARY"), "{:?}", client.notes);
+}
+
+#[tokio::test]
+async fn changes_are_told_without_a_servers_words() {
+    let stand = gateway().await;
+    let mut client = Client::greet(&stand).await;
+    let sorts = ["tools", "prompts", "resources"];
+    let line = |sort| {
+        let method = format!("notifications/{sort}/list_changed");
+        json!({"jsonrpc": "2.0", "method": method, "params": {"why": "CANARY"}, "x": "CANARY"}).to_string()
+    };
+    let lines = sorts.map(line);
+    say(&mut client, &lines.each_ref().map(String::as_str)).await;
+    for sort in sorts {
+        assert!(client.notified(&format!("notifications/{sort}/list_changed")));
+    }
+    assert!(!noted(&client, "CANARY"), "{:?}", client.notes);
+    assert_eq!(client.label().await, "public");
+    // An address that nobody watches is the server's words.
+    let updated =
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"mail://3"}}"#;
+    say(&mut client, &[updated]).await;
+    assert_eq!(client.label().await, "confidential");
 }

@@ -193,6 +193,19 @@ impl Envelope {
         Arc::clone(&self.params)
     }
 
+    /// The members that the protocol does not know. They pass like all others, so they are looked into like all others.
+    pub(crate) fn beside(&self) -> Object {
+        let known: &[&str] = match self.members.get("method") {
+            None => &["jsonrpc", "id", "result", "error"],
+            Some(_) => &["jsonrpc", "id", "method", "params"],
+        };
+        let mut beside = Object::default();
+        for (name, value) in self.members.members().filter(|(name, _)| !known.contains(name)) {
+            beside.set(name, value.to_owned());
+        }
+        beside
+    }
+
     /// The same message with other parameters.
     #[must_use]
     pub(crate) fn with_params(mut self, params: Object) -> Self {

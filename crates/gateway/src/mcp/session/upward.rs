@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use serde_json::json;
+use serde_json::value::RawValue;
 use tidegate_core::{Decision, Name};
 use tidegate_engine::{Form, Payload};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -98,12 +99,14 @@ impl Session {
             "notifications/subscriptions/acknowledged" => {}
             "notifications/progress" => {
                 let token = params.get("progressToken").map(|token| token.get().to_owned());
-                let active = token.and_then(|token| self.ways.with_token(&token));
+                let active = token.and_then(|token| self.ways.with_token(server, &token));
                 let Some(active) = active else { return };
-                if let Some((at, id)) = active.sent
-                    && at == server
-                {
+                if let Some((_, id)) = active.sent {
                     connection.alive(id);
+                }
+                if is_bare_progress(&told) {
+                    active.outlet.send(&told).await;
+                    return;
                 }
                 let subject = active.subject.clone();
                 self.pass_on(server, told, subject, Some(&active)).await;
@@ -119,25 +122,20 @@ impl Session {
                 if let Some(mut catalog) = self.catalog(server) {
                     catalog.tools = None;
                 }
-                self.announce(told).await;
+                self.announce(bare(&told)).await;
             }
-            "notifications/resources/updated" => {
-                if let Some(mut catalog) = self.catalog(server) {
-                    catalog.address(params.text("uri"));
-                }
-                self.announce(told).await;
-            }
+            "notifications/resources/updated" => self.updated(server, told, &params).await,
             "notifications/prompts/list_changed" => {
                 if let Some(mut catalog) = self.catalog(server) {
                     catalog.changed(Kind::Prompt);
                 }
-                self.announce(told).await;
+                self.announce(bare(&told)).await;
             }
-            "notifications/resources/list_changed" => self.announce(told).await,
-            "notifications/cancelled" => self.take_back_question(server, told, &params).await,
+            "notifications/resources/list_changed" => self.announce(bare(&told)).await,
+            "notifications/cancelled" => self.take_back_question(server, &params).await,
             "notifications/tasks/status" => {
                 let task = params.text("taskId").and_then(|id| self.task(&id));
-                let subject = task.map(|(_, subject)| subject);
+                let subject = task.and_then(|(at, subject)| (at == server).then_some(subject));
                 self.pass_on(server, told, subject, None).await;
             }
             _ => {
@@ -148,27 +146,42 @@ impl Session {
         }
     }
 
+    /// A resource changed. Its address says nothing new to a client that watches it; that of something within is the
+    /// server's words, and a client that watches nothing did not ask for them.
+    async fn updated(&self, server: usize, told: Envelope, params: &Object) {
+        let address = params.text("uri").unwrap_or_default();
+        if let Some(mut catalog) = self.catalog(server) {
+            catalog.address(Some(address.clone()));
+        }
+        if self.watches(server, &address) {
+            let params = raw(&json!({"uri": address}));
+            let updated = Envelope::notification(told.method(), Some(params));
+            return self.announce(updated).await;
+        }
+        if self.watches_any(server) {
+            let subject = self.surface(server, Surface::Resources).ok();
+            self.pass_on(server, told, subject, None).await;
+        }
+    }
+
     /// Lets in what a server tells and passes it on. What cannot be let in is not passed on.
     async fn pass_on(&self, server: usize, told: Envelope, subject: Option<Name>, active: Option<&Active>) {
         let subject = subject.or_else(|| self.surface(server, Surface::Other).ok());
         let (Some(subject), params) = (subject, told.params()) else {
             return;
         };
-        let is_bare_progress = told.method() == "notifications/progress" && params.get("message").is_none();
         let mut told = told;
-        if !is_bare_progress {
-            let outlet = active.map(|active| &active.outlet);
-            match self
-                .admit(&subject, &params.to_raw(), (Form::Notice, false), outlet)
-                .await
-            {
-                Ok(None) => {}
-                Ok(Some(changed)) => match Object::read(&changed) {
-                    Some(changed) => told = told.with_params(changed),
-                    None => return,
-                },
-                Err(_) => return,
-            }
+        let outlet = active.map(|active| &active.outlet);
+        match self
+            .admit(&subject, &params.to_raw(), (Form::Notice, false), outlet)
+            .await
+        {
+            Ok(None) => {}
+            Ok(Some(changed)) => match Object::read(&changed) {
+                Some(changed) => told = told.with_params(changed),
+                None => return,
+            },
+            Err(_) => return,
         }
         match active {
             Some(active) => {
@@ -335,7 +348,7 @@ impl Session {
     }
 
     /// A server no longer wants an answer.
-    async fn take_back_question(&self, server: usize, told: Envelope, params: &Object) {
+    async fn take_back_question(&self, server: usize, params: &Object) {
         let theirs = params.get("requestId").map(|id| id.get().to_owned());
         let ours = {
             let mut asked = locked(&self.asked);
@@ -345,9 +358,10 @@ impl Session {
             ours.inspect(|id| drop(asked.remove(id)))
         };
         if let Some(ours) = ours {
-            let mut params = params.clone();
-            params.set("requestId", raw(&ours));
-            self.ways.send_general(told.with_params(params)).await;
+            // Without the server's reason: nobody has looked into it.
+            let params = raw(&json!({"requestId": ours}));
+            let taken_back = Envelope::notification("notifications/cancelled", Some(params));
+            self.ways.send_general(taken_back).await;
         }
     }
 
@@ -427,6 +441,23 @@ fn untagged(told: Envelope) -> Envelope {
         params.set("_meta", meta.to_raw());
     }
     told.with_params(params)
+}
+
+/// A notification that says that something happened, and nothing else.
+fn bare(told: &Envelope) -> Envelope {
+    Envelope::notification(told.method(), None)
+}
+
+/// Whether progress is told in numbers alone, of which there is nothing to let in.
+fn is_bare_progress(told: &Envelope) -> bool {
+    let is_number = |value: &RawValue| serde_json::from_str::<f64>(value.get()).is_ok();
+    let is_bare = |(name, value)| match name {
+        // The client's own word: its request was found by it.
+        "progressToken" => true,
+        "progress" | "total" => is_number(value),
+        _ => false,
+    };
+    told.beside().is_empty() && told.params().members().all(is_bare)
 }
 
 /// A call whose server waits for a person is no silent one.

@@ -92,6 +92,18 @@ impl Session {
             .unwrap_or(false)
     }
 
+    /// Whether the client wants to know when a resource changes.
+    pub(super) fn watches(&self, server: usize, address: &str) -> bool {
+        self.wish(server, |wishes| wishes.watched.contains(address))
+            .unwrap_or(false)
+    }
+
+    /// Whether the client wants to know when any of a server's resources changes.
+    pub(super) fn watches_any(&self, server: usize) -> bool {
+        self.wish(server, |wishes| !wishes.watched.is_empty())
+            .unwrap_or(false)
+    }
+
     /// Tells a server whose conversation was begun anew what the client wanted of it before.
     pub(super) async fn restore(&self, server: usize, connection: &Connection) {
         self.tell_level(server, connection).await;
