@@ -159,9 +159,60 @@ async fn changes_are_told_without_a_servers_words() {
     }
     assert!(!noted(&client, "CANARY"), "{:?}", client.notes);
     assert_eq!(client.label().await, "public");
-    // An address that nobody watches is the server's words.
+    // An address that nobody watches is the server's words, and nobody asked for them.
     let updated =
-        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"mail://3"}}"#;
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"mail://CANARY"}}"#;
     say(&mut client, &[updated]).await;
-    assert_eq!(client.label().await, "confidential");
+    assert!(!noted(&client, "CANARY"), "{:?}", client.notes);
+    assert_eq!(client.label().await, "public");
+}
+
+#[tokio::test]
+async fn what_is_told_to_servers_without_a_decision_is_in_the_gateways_words() {
+    let stand = gateway().await;
+    let mut client = Client::greet(&stand).await;
+    client.call("echo", json!({})).await;
+    for level in [json!("CANARY"), json!({"level": "CANARY"}), json!(["CANARY"])] {
+        let refused = client.exchange("logging/setLevel", json!({"level": level})).await;
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    }
+    let level = json!({"level": "warning", "note": "CANARY"});
+    client.ask("logging/setLevel", level).await;
+    assert_eq!(heard(&mut client, r#"{"level":"warning"}"#).await, "1");
+
+    let hang = json!({"jsonrpc": "2.0", "id": "h", "method": "tools/call", "params": {"name": "hang"}});
+    let hanging = tokio::spawn(client.request(hang.to_string()).send());
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    for told in [
+        json!({"method": "notifications/roots/list_changed", "params": {"why": "CANARY"}, "x": "CANARY"}),
+        json!({"method": "notifications/cancelled", "params": {"requestId": "h", "reason": "CANARY"}, "x": "CANARY"}),
+    ] {
+        let mut told = told;
+        told["jsonrpc"] = json!("2.0");
+        let answered = client.request(told.to_string()).send().await.unwrap();
+        assert_eq!(answered.status(), 202, "{told}");
+    }
+    hanging.await.unwrap().unwrap();
+    assert_eq!(heard(&mut client, "notifications/roots/list_changed").await, "1");
+    assert_eq!(heard(&mut client, "notifications/cancelled").await, "1");
+    assert_eq!(heard(&mut client, "CANARY").await, "0");
+}
+
+#[tokio::test]
+async fn a_server_begun_anew_hears_what_its_client_said_first() {
+    let stand = gateway().await;
+    let mut client = Client::greet(&stand).await;
+    let info = json!({"name": "CANARY", "version": "2"});
+    let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info});
+    let answer = client.ask("initialize", params).await;
+    assert_eq!(answer["protocolVersion"], "2025-06-18");
+    client.call("die", json!({})).await;
+    for _ in 0..100 {
+        if client.call("echo", json!({})).await["isError"] != true {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(heard(&mut client, "CANARY").await, "0");
+    assert_eq!(heard(&mut client, r#""name":"test""#).await, "1");
 }

@@ -17,7 +17,6 @@ use crate::mcp::names::{self, Surface};
 use crate::mcp::object::{Object, raw};
 use crate::mcp::outlet::{Active, LogLevel, Outlet};
 use crate::mcp::pins::Kind;
-use crate::mcp::upstream::Hello;
 use crate::mcp::{own, strict};
 
 /// How long a greeting waits for the servers. One that takes longer is told of when it is there.
@@ -70,10 +69,8 @@ impl Session {
             if era::GONE.contains(&request.method()) {
                 return Err(unknown_method());
             }
-            *locked(&self.hello) = Hello {
-                era,
-                greeting: era::greeting_of(&params.object("_meta").unwrap_or_default()),
-            };
+            let meta = params.object("_meta").unwrap_or_default();
+            locked(&self.client).stamps(&meta);
         }
         let answer = |result: Value| Ok(Envelope::answer(request.id(), raw(&result)));
         match request.method() {
@@ -108,7 +105,7 @@ impl Session {
             }
             "prompts/get" => self.get_prompt(key, outlet, request).await,
             "completion/complete" => self.complete(key, outlet, request).await,
-            "logging/setLevel" => Ok(self.set_level(&request).await),
+            "logging/setLevel" => self.set_level(&request).await,
             "tasks/list" => self.list_tasks(&request).await,
             "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" => {
                 self.on_task(key, outlet, request).await
@@ -214,10 +211,7 @@ impl Session {
         let asked = greeting.text("protocolVersion").unwrap_or_default();
         let version = era::agree(&asked);
         greeting.set("protocolVersion", raw(&version));
-        *locked(&self.hello) = Hello {
-            era: Era::Greeted,
-            greeting,
-        };
+        locked(&self.client).greets(greeting, version);
         let result = Object::default().with("protocolVersion", version);
         let result = self.introduce(result).await?;
         Ok(Envelope::answer(request.id(), result.to_raw()))

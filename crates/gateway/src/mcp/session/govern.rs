@@ -238,7 +238,7 @@ impl Session {
             return;
         }
         let changed = Envelope::notification("notifications/tools/list_changed", None);
-        let greeted = locked(&self.hello).era == Era::Greeted;
+        let greeted = locked(&self.client).era == Era::Greeted;
         match outlet.filter(|_| greeted && !self.ways.has_general()) {
             Some(outlet) => {
                 outlet.send(&changed).await;

@@ -96,8 +96,7 @@ impl Session {
             "roots/list" => "roots",
             _ => return false,
         };
-        let capabilities = locked(&self.hello).greeting.object("capabilities");
-        capabilities.is_some_and(|capabilities| capabilities.get(capability).is_some())
+        locked(&self.client).can(capability)
     }
 }
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use serde_json::value::RawValue;
-use tidegate_core::{Decision, Name};
-use tidegate_engine::{Form, Payload};
+use tidegate_core::Name;
+use tidegate_engine::Form;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::stopped::Stopped;
@@ -201,7 +201,7 @@ impl Session {
                 .logs
                 .is_some_and(|wanted| level.is_none_or(|level| level >= wanted)),
             None => {
-                let era = locked(&self.hello).era;
+                let era = locked(&self.client).era;
                 let is_declared = || {
                     let surface = self.surface(server, Surface::Logging);
                     surface.is_ok_and(|surface| self.is_declared(&surface))
@@ -314,7 +314,7 @@ impl Session {
         };
         {
             let mut asked = locked(&self.asked);
-            if locked(&self.hello).era == Era::Stateless {
+            if locked(&self.client).era == Era::Stateless {
                 return Err(no_way());
             }
             asked.insert(id, waiting);
@@ -383,31 +383,22 @@ impl Session {
 
     /// Words of a client to a server are content as well: progress of a model, a task's state.
     async fn tell_server(&self, entry: &super::Server, connection: &Connection, told: &Envelope) {
-        let surface = match told.method() {
-            "notifications/roots/list_changed" => None,
-            _ => crate::mcp::names::surface(&entry.link.server, Surface::Other),
-        };
-        if let Some(surface) = surface {
-            let Ok(content) = strict::read(&told.params().to_raw()) else {
-                return;
-            };
-            let payload = Payload::new(content);
-            let authorized = self
-                .hub
-                .engine
-                .authorize(&self.caller, &self.id, &surface, &payload)
-                .await;
-            if !authorized.is_ok_and(|authorized| matches!(authorized.decision, Decision::Allow(_))) {
-                return;
-            }
+        if told.method() == "notifications/roots/list_changed" {
+            let _ = connection.tell(bare(told)).await;
+            return;
         }
-        let _ = connection.tell(told.clone()).await;
+        let surface = crate::mcp::names::surface(&entry.link.server, Surface::Other);
+        let (Some(surface), Ok(content)) = (surface, strict::read(&told.params().to_raw())) else {
+            return;
+        };
+        if let Ok(permit) = self.permit(&surface, content).await {
+            let _ = connection.tell(permit.clear(told.clone()).into_inner()).await;
+        }
     }
 
     /// The client takes a request back.
     async fn take_back(&self, told: Envelope) {
-        let mut params = Object::clone(&told.params());
-        let id = params.get("requestId").map(|id| id.get().to_owned());
+        let id = told.params().get("requestId").map(|id| id.get().to_owned());
         let Some(active) = id.and_then(|id| self.ways.with_id(&id)) else {
             return;
         };
@@ -419,8 +410,8 @@ impl Session {
             return;
         };
         if let Some(connection) = entry.link.current().await {
-            params.set("requestId", raw(&sent));
-            let _ = connection.tell(told.with_params(params)).await;
+            // In the gateway's own words: the client's reason is not decided on.
+            connection.cancel(sent).await;
             connection.taken_back(sent);
         }
     }
