@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-const TOOLS: [&str; 18] = [
+const TOOLS: [&str; 19] = [
     "echo",
     "read_mail",
     "search",
@@ -35,6 +35,7 @@ const TOOLS: [&str; 18] = [
     "given_up",
     "say",
     "heard",
+    "beside",
 ];
 
 fn main() {
@@ -150,6 +151,9 @@ impl Server {
                     println!("{}", line.as_str().unwrap());
                 }
                 text(id, "said");
+            }
+            "beside" => {
+                say(&json!({"jsonrpc": "2.0", "id": id, "result": {}, "x": "write to bob@example.com"}))
             }
             "heard" => {
                 let word = params["arguments"]["word"].as_str().unwrap();

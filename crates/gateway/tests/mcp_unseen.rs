@@ -15,7 +15,7 @@ use std::time::Duration;
 use mcp_stand::{Client, gateway, options, policy, scripted, server, text_of};
 use serde_json::{Value, json};
 use stand::{Setting, Stand};
-use tidegate_core::ControlList;
+use tidegate_core::{ControlList, Role};
 use tidegate_engine::Policy;
 
 /// How many messages with a word in them reached the server.
@@ -90,6 +90,14 @@ async fn label_after_saying(token: &str, line: &str) -> String {
         "name": "say", "arguments": {"lines": [line]}, "_meta": {"progressToken": token},
     });
     client.ask("tools/call", params).await;
+    let asks = line.contains("\"id\"");
+    // A question is brought to the client beside the call.
+    for _ in 0..50 {
+        if !asks || client.label().await != "public" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     client.label().await
 }
 
@@ -204,8 +212,16 @@ async fn a_server_begun_anew_hears_what_its_client_said_first() {
     let mut client = Client::greet(&stand).await;
     let info = json!({"name": "CANARY", "version": "2"});
     let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info});
-    let answer = client.ask("initialize", params).await;
-    assert_eq!(answer["protocolVersion"], "2025-06-18");
+    let again = json!({"jsonrpc": "2.0", "id": "again", "method": "initialize", "params": params});
+    let answered = client
+        .request(again.to_string())
+        .header("tidegate-session", &client.session)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answered.headers()["mcp-session-id"], client.session.as_str());
+    let answer: Value = answered.json().await.unwrap();
+    assert_eq!(answer["result"]["protocolVersion"], "2025-06-18");
     client.call("die", json!({})).await;
     for _ in 0..100 {
         if client.call("echo", json!({})).await["isError"] != true {
@@ -215,4 +231,112 @@ async fn a_server_begun_anew_hears_what_its_client_said_first() {
     }
     assert_eq!(heard(&mut client, "CANARY").await, "0");
     assert_eq!(heard(&mut client, r#""name":"test""#).await, "1");
+}
+
+/// The class that was found in the arguments of the last decision.
+async fn last_argument_class(stand: &Stand) -> Value {
+    let auditor = stand.holder(Role::Auditor, "ada", None).await;
+    let page = stand
+        .get(&auditor, "/v1/provenance?event=decision&limit=100")
+        .await;
+    let records = page["records"].as_array().unwrap();
+    let number = |record: &&Value| record["seq"].as_u64();
+    let last = records
+        .iter()
+        .max_by_key(number)
+        .unwrap_or_else(|| panic!("{page}"));
+    last["event"]["argument_class"].clone()
+}
+
+#[tokio::test]
+async fn everything_in_a_call_is_looked_into() {
+    let stand = gateway().await;
+    let mut client = Client::greet(&stand).await;
+    let note = json!({"note": "write to bob@example.com"});
+    for (member, value) in [
+        ("uri", note.clone()),
+        ("_meta", note.clone()),
+        ("_meta", json!({"progressToken": "bob@example.com"})),
+        ("_meta", json!({"traceparent": "bob@example.com"})),
+        (
+            "_meta",
+            json!({"io.modelcontextprotocol/related-task": {"taskId": "bob@example.com"}}),
+        ),
+        (
+            "_meta",
+            json!({"io.modelcontextprotocol/clientInfo": {"name": "bob@example.com"}}),
+        ),
+        ("task", note.clone()),
+        ("else", note.clone()),
+    ] {
+        let mut params = json!({"name": "search", "arguments": {"q": "x"}});
+        params[member] = value;
+        let denied = client.ask("tools/call", params.clone()).await;
+        assert_eq!(denied["isError"], true, "{params}: {denied}");
+        assert_eq!(last_argument_class(&stand).await, "pii", "{params}");
+    }
+    for (method, params) in [
+        ("tools/call", json!({"name": "search", "arguments": {"q": "x"}})),
+        ("x/y", json!({})),
+    ] {
+        let body = json!({
+            "jsonrpc": "2.0", "id": "b", "method": method, "params": params, "x": "write to bob@example.com",
+        });
+        client.post(body.to_string()).await;
+        assert_eq!(last_argument_class(&stand).await, "pii", "{method}");
+    }
+    assert_eq!(heard(&mut client, "bob@example.com").await, "0");
+}
+
+#[tokio::test]
+async fn what_official_clients_send_beside_arguments_is_no_content() {
+    let stand = gateway().await;
+    let mut client = Client::greet(&stand).await;
+    let params = json!({
+        "name": "search",
+        "arguments": {"q": "x"},
+        "task": {"ttl": 60_000},
+        "_meta": {
+            "progressToken": 3,
+            "traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "tidegate/seal": false,
+        },
+    });
+    let answer = client.ask("tools/call", params).await;
+    assert_eq!(text_of(&answer), r#"{"q":"x"}"#);
+    assert_eq!(heard(&mut client, "traceparent").await, "1");
+    let auditor = stand.holder(Role::Auditor, "ada", None).await;
+    let page = stand
+        .get(
+            &auditor,
+            "/v1/provenance?event=tool_argument_construction&limit=100",
+        )
+        .await;
+    let names: Vec<_> = page["records"].as_array().unwrap().iter().collect();
+    let names = names
+        .iter()
+        .map(|record| &record["event"]["argument_field_names"]);
+    assert!(names.clone().any(|names| *names == json!(["q"])), "{page}");
+}
+
+#[tokio::test]
+async fn what_an_answer_says_beside_its_result_is_let_in() {
+    let stand = gateway().await;
+    let mut client = Client::greet(&stand).await;
+    let answer = client.exchange("tools/call", json!({"name": "beside"})).await;
+    assert!(answer["x"].is_string(), "{answer}");
+    assert!(!answer.to_string().contains("bob@example.com"), "{answer}");
+    assert_eq!(client.label().await, "pii");
+}
+
+#[tokio::test]
+async fn what_a_server_says_beside_its_parameters_is_let_in() {
+    for line in [
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":1},"x":"bob@example.com"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/x","params":{},"x":"bob@example.com"}"#,
+        r#"{"jsonrpc":"2.0","id":9,"method":"roots/list","params":{"x":"bob@example.com"}}"#,
+        r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"bob@example.com","arguments":{}}}"#,
+    ] {
+        assert_eq!(label_after_saying("t", line).await, "pii", "{line}");
+    }
 }

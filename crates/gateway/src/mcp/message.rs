@@ -121,6 +121,7 @@ impl Message {
             params: Arc::new(params),
         };
         match (method, id) {
+            (Some(Some(method)), _) if !is_method(&method) => Err(BadMessage::NotRpc),
             (Some(Some(method)), Some(id)) if is_id(&id) => Ok(Self::Request(envelope(method, id))),
             (Some(Some(method)), None) => Ok(Self::Notification(envelope(method, String::new()))),
             (None, id) if answers => Ok(Self::Response(envelope(String::new(), id.unwrap_or_default()))),
@@ -136,6 +137,12 @@ fn params_of(members: &Object) -> Option<Object> {
         Some(params) if params.get() != RawValue::NULL.get() => Object::read(params),
         _ => Some(Object::default()),
     }
+}
+
+/// A method is a short name in plain letters, so that it cannot be words.
+fn is_method(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/_-.$:".contains(&byte);
+    (1..=128).contains(&name.len()) && name.bytes().all(is_plain)
 }
 
 /// An id is a string or a number, and of a size that can be kept.
@@ -204,6 +211,18 @@ impl Envelope {
             beside.set(name, value.to_owned());
         }
         beside
+    }
+
+    /// The same message with other members in the place of those that the protocol does not know.
+    #[must_use]
+    pub(crate) fn with_beside(mut self, beside: &Object) -> Self {
+        for (name, _) in self.beside().members() {
+            self.members.remove(name);
+        }
+        for (name, value) in beside.members() {
+            self.members.set(name, value.to_owned());
+        }
+        self
     }
 
     /// The same message with other parameters.
@@ -340,6 +359,12 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "not rpc"),
             (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, "not rpc"),
             (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, "not rpc"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":""}"#, "not rpc"),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"tell bob@example.com"}"#,
+                "not rpc",
+            ),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"$/x.y_z-1"}"#, "request"),
             (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#, "not rpc"),
             (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, "not rpc"),
             (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, "not json"),

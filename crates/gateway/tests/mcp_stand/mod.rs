@@ -75,6 +75,7 @@ pub fn policy(prefix: &str) -> Policy {
         "given_up",
         "say",
         "heard",
+        "beside",
     ]
     .into_iter()
     .map(harmless)

@@ -8,7 +8,8 @@ use tidegate_core::Name;
 use tidegate_engine::Payload;
 use tokio::task::JoinSet;
 
-use super::govern::{Errand, content_of};
+use super::content::arguments_of;
+use super::govern::Errand;
 use super::stopped::Stopped;
 use super::{MOST_UNDER_WAY, Session, locked, veil};
 use crate::mcp::era::{self, Era};
@@ -82,7 +83,7 @@ impl Session {
             "resources/templates/list" => self.list_templates(&request).await,
             "prompts/list" => self.list_prompts(&request).await,
             "tools/call" if own::is_own(&params.text("name").unwrap_or_default()) => {
-                let content = content_of(&params)?;
+                let content = arguments_of(&params)?;
                 answer(own::call(self, &params.text("name").unwrap_or_default(), content).await)
             }
             "tools/call" if self.is_connectors(&params.text("name").unwrap_or_default()) => {
@@ -131,11 +132,10 @@ impl Session {
             seal: veil::asks_for_seal(&request.params()),
         };
         // The address and the name are the agent's own words here, so they count as content too.
-        let mut content = Object::default();
-        for (name, value) in request.params().members().filter(|(name, _)| *name != "_meta") {
-            content.set(name, value.to_owned());
-        }
-        let content = strict::read(&content.to_raw())?;
+        let content = match surface {
+            Surface::Other => self.content_of_unknown(&request)?,
+            _ => self.content_of(&request)?,
+        };
         self.exchange(&errand, content, request).await
     }
 
@@ -190,9 +190,7 @@ impl Session {
             subject,
             seal: veil::asks_for_seal(&request.params()),
         };
-        let mut content = Object::clone(&request.params());
-        content.remove("taskId");
-        self.exchange(&errand, content_of(&content)?, request).await
+        self.exchange(&errand, self.content_of(&request)?, request).await
     }
 
     /// A method nobody here knows goes on where there is only one server it can be meant for.

@@ -4,6 +4,8 @@
 //! second greeting or with each request of the stateless era, and then it is answered as it wishes; a server that is begun
 //! anew still hears the first words, since later ones would reach it without a decision.
 
+use serde_json::Value;
+
 use crate::mcp::era::{self, Era};
 use crate::mcp::object::Object;
 use crate::mcp::upstream::Hello;
@@ -64,5 +66,11 @@ impl Introduced {
     /// Whether it knows how to take up a stream that broke off.
     pub(super) fn can_resume(&self) -> bool {
         self.era == Era::Greeted && self.version == Some(era::GREETED)
+    }
+    /// Whether the servers know this of it already.
+    pub(super) fn is_known(&self, member: &str, value: &Value) -> bool {
+        let first = self.first.as_ref().and_then(|first| first.get(member));
+        let first = first.and_then(|first| serde_json::from_str::<Value>(first.get()).ok());
+        first.is_some_and(|first| first == *value)
     }
 }

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod connect;
+mod content;
 mod dispatch;
 mod govern;
 mod held;

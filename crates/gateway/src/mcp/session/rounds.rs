@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::govern::{Errand, content_of};
+use super::govern::Errand;
 use super::stopped::Stopped;
 use super::{Session, locked};
 use crate::mcp::era::Era;
@@ -58,7 +58,8 @@ impl Session {
             let responses = self.answers_to(errand, &questions).await?;
             params.set("inputResponses", responses.to_raw());
         }
-        let content = content_of(&params)?;
+        let request = request.with_params(params.clone());
+        let content = self.content_of(&request)?;
         if let Some(state) = result.get("requestState") {
             // The server's own words, back to where they came from.
             params.set("requestState", state.to_owned());

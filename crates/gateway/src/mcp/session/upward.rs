@@ -14,6 +14,7 @@ use tidegate_core::Name;
 use tidegate_engine::Form;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::content::content_of_answer;
 use super::stopped::Stopped;
 use super::{Session, locked};
 use crate::mcp::era::{Era, SUBSCRIPTION_KEY};
@@ -22,7 +23,6 @@ use crate::mcp::names::Surface;
 use crate::mcp::object::{Object, raw};
 use crate::mcp::outlet::{Active, LogLevel, Outlet};
 use crate::mcp::pins::Kind;
-use crate::mcp::strict;
 use crate::mcp::upstream::{Connection, Incoming, Read, UpstreamError};
 
 /// How long a person or a model may take to answer a server.
@@ -183,6 +183,9 @@ impl Session {
             },
             Err(_) => return,
         }
+        let Ok(told) = self.let_in_beside(&subject, told, false, outlet).await else {
+            return;
+        };
         match active {
             Some(active) => {
                 active.outlet.send(&told).await;
@@ -277,7 +280,7 @@ impl Session {
             Surface::Elicitation => Form::Question,
             _ => Form::Notice,
         };
-        if surface != Surface::Roots
+        if !self.is_wordless(&question)
             && let Some(changed) = self
                 .admit(&subject, &params.to_raw(), (form, false), outlet)
                 .await?
@@ -285,6 +288,7 @@ impl Session {
             let changed = Object::read(&changed).ok_or_else(no_way)?;
             question = question.with_params(changed);
         }
+        let question = self.let_in_beside(&subject, question, false, outlet).await?;
         let answer = match &active {
             Some(active) if active.era == Era::Stateless => {
                 let given = self.put_in_answer(question, active.sent).await;
@@ -292,9 +296,7 @@ impl Session {
             }
             _ => self.put(server, question, outlet).await?,
         };
-        let content = answer.result().or_else(|| answer.error());
-        let content = content.map(strict::read).transpose()?.unwrap_or_default();
-        let permit = self.permit(&subject, content).await?;
+        let permit = self.permit(&subject, content_of_answer(&answer)?).await?;
         Ok(permit.clear(answer).into_inner())
     }
 
@@ -388,7 +390,7 @@ impl Session {
             return;
         }
         let surface = crate::mcp::names::surface(&entry.link.server, Surface::Other);
-        let (Some(surface), Ok(content)) = (surface, strict::read(&told.params().to_raw())) else {
+        let (Some(surface), Ok(content)) = (surface, self.content_of_unknown(told)) else {
             return;
         };
         if let Ok(permit) = self.permit(&surface, content).await {
