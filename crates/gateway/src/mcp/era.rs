@@ -20,6 +20,8 @@ pub(crate) const INFO_KEY: &str = "io.modelcontextprotocol/clientInfo";
 pub(crate) const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 /// Where a notification says which subscription it belongs to.
 pub(crate) const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
+/// Where a message says which task it belongs to.
+pub(crate) const RELATED_TASK_KEY: &str = "io.modelcontextprotocol/related-task";
 /// Where an answer says who gives it.
 pub(crate) const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
 

@@ -1,6 +1,6 @@
 //! JSON-RPC as far as a gateway must understand it: what sort of message it is, its id and its method.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -23,20 +23,32 @@ pub(crate) enum Message {
 }
 
 /// What is wrong with a text that should be a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadMessage {
     #[error("not valid JSON, or a member occurs twice")]
     NotJson,
     #[error("not a JSON-RPC 2.0 message")]
     NotRpc,
+    /// With the id of the request that they belong to; `null` where there is none.
+    #[error("the parameters are no object, or a member of them occurs twice")]
+    BadParams(String),
 }
 
 impl BadMessage {
     /// The JSON-RPC code for it.
-    pub(crate) const fn code(self) -> i32 {
+    pub(crate) const fn code(&self) -> i32 {
         match self {
             Self::NotJson => code::PARSE,
             Self::NotRpc => code::INVALID_REQUEST,
+            Self::BadParams(_) => code::INVALID_PARAMS,
+        }
+    }
+
+    /// The id that it is answered under.
+    pub(crate) fn id(&self) -> &str {
+        match self {
+            Self::NotJson | Self::NotRpc => RawValue::NULL.get(),
+            Self::BadParams(id) => id,
         }
     }
 }
@@ -75,8 +87,9 @@ pub(crate) struct Envelope {
     members: Object,
     method: String,
     id: String,
-    /// The parameters, once somebody asked for them: a message is looked into more often than it is changed.
-    params: OnceLock<Arc<Object>>,
+    /// The parameters, read once: a message is looked into more often than it is changed. They always say what the
+    /// member of that name says, or something could be forwarded that nobody has looked into.
+    params: Arc<Object>,
 }
 
 impl Message {
@@ -96,19 +109,40 @@ impl Message {
         let method = members.get("method").map(|_| members.text("method"));
         let id = members.get("id").map(|id| id.get().to_owned());
         let answers = members.get("result").is_some() != members.get("error").is_some();
+        let Some(params) = params_of(&members) else {
+            let asks = id.filter(|id| method.is_some() && is_id(id));
+            let id = asks.unwrap_or_else(|| RawValue::NULL.get().to_owned());
+            return Err(BadMessage::BadParams(id));
+        };
         let envelope = |method: String, id: String| Envelope {
             members,
             method,
             id,
-            params: OnceLock::new(),
+            params: Arc::new(params),
         };
         match (method, id) {
+            (Some(Some(method)), _) if !is_method(&method) => Err(BadMessage::NotRpc),
             (Some(Some(method)), Some(id)) if is_id(&id) => Ok(Self::Request(envelope(method, id))),
             (Some(Some(method)), None) => Ok(Self::Notification(envelope(method, String::new()))),
             (None, id) if answers => Ok(Self::Response(envelope(String::new(), id.unwrap_or_default()))),
             _ => Err(BadMessage::NotRpc),
         }
     }
+}
+
+/// The parameters of a message: what it has none of, and what is null, says nothing. `None` for what cannot be looked
+/// into member by member, since it would be forwarded all the same.
+fn params_of(members: &Object) -> Option<Object> {
+    match members.get("params") {
+        Some(params) if params.get() != RawValue::NULL.get() => Object::read(params),
+        _ => Some(Object::default()),
+    }
+}
+
+/// A method is a short name in plain letters, so that it cannot be words.
+fn is_method(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/_-.$:".contains(&byte);
+    (1..=128).contains(&name.len()) && name.bytes().all(is_plain)
 }
 
 /// An id is a string or a number, and of a size that can be kept.
@@ -129,15 +163,15 @@ impl Envelope {
     }
 
     fn of_own(method: &str, params: Option<Raw>) -> Self {
-        let mut members = Object::default().with("jsonrpc", VERSION).with("method", method);
-        if let Some(params) = params {
-            members.set("params", params);
-        }
-        Self {
-            members,
+        let own = Self {
+            members: Object::default().with("jsonrpc", VERSION).with("method", method),
             method: method.to_owned(),
             id: String::new(),
-            params: OnceLock::new(),
+            params: Arc::default(),
+        };
+        match params.as_deref().and_then(Object::read) {
+            Some(params) => own.with_params(params),
+            None => own,
         }
     }
 
@@ -161,17 +195,41 @@ impl Envelope {
         self
     }
 
-    /// The parameters, where they are an object.
+    /// The parameters; empty where there are none.
     pub(crate) fn params(&self) -> Arc<Object> {
-        let read = || Arc::new(self.members.object("params").unwrap_or_default());
-        Arc::clone(self.params.get_or_init(read))
+        Arc::clone(&self.params)
+    }
+
+    /// The members that the protocol does not know. They pass like all others, so they are looked into like all others.
+    pub(crate) fn beside(&self) -> Object {
+        let known: &[&str] = match self.members.get("method") {
+            None => &["jsonrpc", "id", "result", "error"],
+            Some(_) => &["jsonrpc", "id", "method", "params"],
+        };
+        let mut beside = Object::default();
+        for (name, value) in self.members.members().filter(|(name, _)| !known.contains(name)) {
+            beside.set(name, value.to_owned());
+        }
+        beside
+    }
+
+    /// The same message with other members in the place of those that the protocol does not know.
+    #[must_use]
+    pub(crate) fn with_beside(mut self, beside: &Object) -> Self {
+        for (name, _) in self.beside().members() {
+            self.members.remove(name);
+        }
+        for (name, value) in beside.members() {
+            self.members.set(name, value.to_owned());
+        }
+        self
     }
 
     /// The same message with other parameters.
     #[must_use]
     pub(crate) fn with_params(mut self, params: Object) -> Self {
         self.members.set("params", params.to_raw());
-        self.params = OnceLock::from(Arc::new(params));
+        self.params = Arc::new(params);
         self
     }
 
@@ -240,7 +298,7 @@ impl Envelope {
             members: members.with(member, value),
             method: String::new(),
             id: id.to_owned(),
-            params: OnceLock::new(),
+            params: Arc::default(),
         }
     }
 }
@@ -256,6 +314,7 @@ mod tests {
             Ok(Message::Response(_)) => "response",
             Err(BadMessage::NotJson) => "not json",
             Err(BadMessage::NotRpc) => "not rpc",
+            Err(BadMessage::BadParams(_)) => "bad params",
         }
     }
 
@@ -271,6 +330,26 @@ mod tests {
                 r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
                 "notification",
             ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"m","params":null}"#,
+                "request",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"m","params":["a"]}"#,
+                "bad params",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"m","params":"a"}"#,
+                "bad params",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"m","params":{"a":1,"a":2}}"#,
+                "bad params",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"result":{},"params":[]}"#,
+                "bad params",
+            ),
             (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "response"),
             (
                 r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}"#,
@@ -280,6 +359,12 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "not rpc"),
             (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, "not rpc"),
             (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, "not rpc"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":""}"#, "not rpc"),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"tell bob@example.com"}"#,
+                "not rpc",
+            ),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"$/x.y_z-1"}"#, "request"),
             (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#, "not rpc"),
             (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, "not rpc"),
             (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, "not json"),
@@ -295,6 +380,25 @@ mod tests {
         ] {
             assert_eq!(sort(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn bad_parameters_are_answered_to_whoever_asked() {
+        for (text, id) in [
+            (r#"{"jsonrpc":"2.0","id":"a","method":"m","params":[]}"#, r#""a""#),
+            (r#"{"jsonrpc":"2.0","method":"m","params":[]}"#, "null"),
+            (r#"{"jsonrpc":"2.0","id":[1],"method":"m","params":[]}"#, "null"),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{},"params":[]}"#, "null"),
+        ] {
+            let bad = Message::read(text).expect_err("a bad message");
+            assert_eq!((bad.id(), bad.code()), (id, code::INVALID_PARAMS), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_gateway_itself_sends_has_readable_parameters_or_none() {
+        let listed = Envelope::request("m", Some(raw(&json!(["a"]))));
+        assert_eq!(listed.to_line(), r#"{"jsonrpc":"2.0","method":"m"}"#);
     }
 
     #[test]

@@ -92,6 +92,11 @@ impl Object {
         text
     }
 
+    /// Whether it says nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The members, in order.
     pub(crate) fn members(&self) -> impl Iterator<Item = (&str, &RawValue)> {
         self.0.iter().map(|(name, value)| (name.as_str(), &**value))

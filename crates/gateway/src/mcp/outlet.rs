@@ -217,9 +217,10 @@ impl Ways {
         self.find(|active| active.id == id)
     }
 
-    /// The request with this progress token.
-    pub(crate) fn with_token(&self, token: &str) -> Option<Active> {
-        self.find(|active| active.token.as_deref() == Some(token))
+    /// The request with this progress token at a server: no server speaks of another's.
+    pub(crate) fn with_token(&self, server: usize, token: &str) -> Option<Active> {
+        let is_at = |active: &Active| active.sent.is_some_and(|(at, _)| at == server);
+        self.find(|active| is_at(active) && active.token.as_deref() == Some(token))
     }
 
     /// The request that a server's message belongs to: the one it came with, or the only one that the server has.

@@ -110,6 +110,11 @@ impl LogLevel {
         "emergency",
     ];
 
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        Self::NAMES.get(self.0).copied().unwrap_or("debug")
+    }
+
     /// The level of this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().position(|known| *known == name).map(Self)
@@ -152,6 +157,7 @@ mod tests {
     fn levels_have_an_order() {
         assert!(LogLevel::named("info") < LogLevel::named("error"));
         assert_eq!(LogLevel::named("debug"), Some(LogLevel::LOWEST));
+        assert_eq!(LogLevel::named("alert").map(LogLevel::name), Some("alert"));
         assert_eq!(LogLevel::named("loud"), None);
     }
 }

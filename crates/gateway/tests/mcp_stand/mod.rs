@@ -73,6 +73,9 @@ pub fn policy(prefix: &str) -> Policy {
         "log_later",
         "twice",
         "given_up",
+        "say",
+        "heard",
+        "beside",
     ]
     .into_iter()
     .map(harmless)

@@ -202,7 +202,8 @@ pub(super) fn refuse(status: StatusCode, code: i32, message: &str) -> Response {
     refuse_to(RawValue::NULL.get(), status, code, message)
 }
 
-fn refuse_to(request: &str, status: StatusCode, code: i32, message: &str) -> Response {
+/// An answer to a request that is not taken.
+pub(super) fn refuse_to(request: &str, status: StatusCode, code: i32, message: &str) -> Response {
     let refusal = Envelope::refusal(request, code, message);
     (status, json_type(), refusal.to_line()).into_response()
 }

@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 use tidegate_engine::Caller;
 use tokio::sync::mpsc;
 
-use super::belonging::{SESSION, check_place, json_type, named_session, refuse, session_of};
+use super::belonging::{SESSION, check_place, json_type, named_session, refuse, refuse_to, session_of};
 use super::carried::Carried;
 use super::lingering::Lingering;
 use super::streams::{Reader, Stream};
@@ -56,7 +56,10 @@ pub(crate) async fn post(
     };
     let message = match Message::read(text) {
         Ok(message) => message,
-        Err(bad) => return refuse(StatusCode::BAD_REQUEST, bad.code(), &bad.to_string()),
+        Err(bad) => {
+            let reason = bad.to_string();
+            return refuse_to(bad.id(), StatusCode::BAD_REQUEST, bad.code(), &reason);
+        }
     };
     take(&mcp, &caller, &headers, message).await
 }

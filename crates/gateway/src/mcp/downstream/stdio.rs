@@ -78,7 +78,7 @@ async fn take(session: &Arc<Session>, line: &[u8], outlet: &Outlet) {
         Ok(Message::Notification(told)) => session.told(told).await,
         Ok(Message::Response(answer)) => session.answered(answer),
         Err(bad) => {
-            let refusal = Envelope::refusal("null", bad.code(), &bad.to_string());
+            let refusal = Envelope::refusal(bad.id(), bad.code(), &bad.to_string());
             outlet.answer(&refusal).await;
         }
     }

@@ -8,7 +8,8 @@ use tidegate_core::Name;
 use tidegate_engine::Payload;
 use tokio::task::JoinSet;
 
-use super::govern::{Errand, content_of};
+use super::content::arguments_of;
+use super::govern::Errand;
 use super::stopped::Stopped;
 use super::{MOST_UNDER_WAY, Session, locked, veil};
 use crate::mcp::era::{self, Era};
@@ -17,7 +18,6 @@ use crate::mcp::names::{self, Surface};
 use crate::mcp::object::{Object, raw};
 use crate::mcp::outlet::{Active, LogLevel, Outlet};
 use crate::mcp::pins::Kind;
-use crate::mcp::upstream::Hello;
 use crate::mcp::{own, strict};
 
 /// How long a greeting waits for the servers. One that takes longer is told of when it is there.
@@ -70,10 +70,8 @@ impl Session {
             if era::GONE.contains(&request.method()) {
                 return Err(unknown_method());
             }
-            *locked(&self.hello) = Hello {
-                era,
-                greeting: era::greeting_of(&params.object("_meta").unwrap_or_default()),
-            };
+            let meta = params.object("_meta").unwrap_or_default();
+            locked(&self.client).stamps(&meta);
         }
         let answer = |result: Value| Ok(Envelope::answer(request.id(), raw(&result)));
         match request.method() {
@@ -85,7 +83,7 @@ impl Session {
             "resources/templates/list" => self.list_templates(&request).await,
             "prompts/list" => self.list_prompts(&request).await,
             "tools/call" if own::is_own(&params.text("name").unwrap_or_default()) => {
-                let content = content_of(&params)?;
+                let content = arguments_of(&params)?;
                 answer(own::call(self, &params.text("name").unwrap_or_default(), content).await)
             }
             "tools/call" if self.is_connectors(&params.text("name").unwrap_or_default()) => {
@@ -108,7 +106,7 @@ impl Session {
             }
             "prompts/get" => self.get_prompt(key, outlet, request).await,
             "completion/complete" => self.complete(key, outlet, request).await,
-            "logging/setLevel" => Ok(self.set_level(&request).await),
+            "logging/setLevel" => self.set_level(&request).await,
             "tasks/list" => self.list_tasks(&request).await,
             "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" => {
                 self.on_task(key, outlet, request).await
@@ -134,11 +132,10 @@ impl Session {
             seal: veil::asks_for_seal(&request.params()),
         };
         // The address and the name are the agent's own words here, so they count as content too.
-        let mut content = Object::default();
-        for (name, value) in request.params().members().filter(|(name, _)| *name != "_meta") {
-            content.set(name, value.to_owned());
-        }
-        let content = strict::read(&content.to_raw())?;
+        let content = match surface {
+            Surface::Other => self.content_of_unknown(&request)?,
+            _ => self.content_of(&request)?,
+        };
         self.exchange(&errand, content, request).await
     }
 
@@ -193,9 +190,7 @@ impl Session {
             subject,
             seal: veil::asks_for_seal(&request.params()),
         };
-        let mut content = Object::clone(&request.params());
-        content.remove("taskId");
-        self.exchange(&errand, content_of(&content)?, request).await
+        self.exchange(&errand, self.content_of(&request)?, request).await
     }
 
     /// A method nobody here knows goes on where there is only one server it can be meant for.
@@ -214,10 +209,7 @@ impl Session {
         let asked = greeting.text("protocolVersion").unwrap_or_default();
         let version = era::agree(&asked);
         greeting.set("protocolVersion", raw(&version));
-        *locked(&self.hello) = Hello {
-            era: Era::Greeted,
-            greeting,
-        };
+        locked(&self.client).greets(greeting, version);
         let result = Object::default().with("protocolVersion", version);
         let result = self.introduce(result).await?;
         Ok(Envelope::answer(request.id(), result.to_raw()))

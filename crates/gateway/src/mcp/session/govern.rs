@@ -59,7 +59,7 @@ impl Session {
             None => return Err(unknown()),
         }
         let subject = self.target(&subject, &params)?;
-        let payload = content_of(&params)?;
+        let payload = self.content_of(&request)?;
         let errand = Errand {
             key,
             outlet: outlet.clone(),
@@ -167,10 +167,11 @@ impl Session {
             let seen = self
                 .admit(subject, error, (Form::McpError, *seal), Some(outlet))
                 .await?;
-            return Ok(match seen {
+            let answer = match seen {
                 Some(changed) => answer.with_error(changed),
                 None => answer,
-            });
+            };
+            return self.let_in_beside(subject, answer, *seal, Some(outlet)).await;
         }
         let Some(result) = answer.result() else {
             return Ok(answer);
@@ -180,9 +181,31 @@ impl Session {
         let seen = self
             .admit_read(subject, (result, value), (Form::McpResult, *seal), Some(outlet))
             .await?;
-        Ok(match seen {
+        let answer = match seen {
             Some(changed) => answer.with_result(changed),
             None => answer,
+        };
+        self.let_in_beside(subject, answer, *seal, Some(outlet)).await
+    }
+
+    /// Lets in what a server's message says in members that the protocol does not know.
+    pub(super) async fn let_in_beside(
+        &self,
+        subject: &Name,
+        message: Envelope,
+        seal: bool,
+        outlet: Option<&Outlet>,
+    ) -> Result<Envelope, Stopped> {
+        let beside = message.beside();
+        if beside.is_empty() {
+            return Ok(message);
+        }
+        let how = (Form::Notice, seal);
+        let seen = self.admit(subject, &beside.to_raw(), how, outlet).await?;
+        Ok(match seen {
+            // What was sealed is no object any more, and stays behind.
+            Some(changed) => message.with_beside(&Object::read(&changed).unwrap_or_default()),
+            None => message,
         })
     }
 
@@ -238,7 +261,7 @@ impl Session {
             return;
         }
         let changed = Envelope::notification("notifications/tools/list_changed", None);
-        let greeted = locked(&self.hello).era == Era::Greeted;
+        let greeted = locked(&self.client).era == Era::Greeted;
         match outlet.filter(|_| greeted && !self.ways.has_general()) {
             Some(outlet) => {
                 outlet.send(&changed).await;
@@ -305,21 +328,4 @@ pub(super) fn withheld() -> Stopped {
         reason,
         "a person must look at it and decide how to go on",
     )
-}
-
-/// What a request carries: its arguments, and whatever else it says beside its name.
-pub(super) fn content_of(params: &Object) -> Result<Value, Stopped> {
-    let mut content = Map::new();
-    for (name, value) in params.members() {
-        if !matches!(name, "name" | "_meta" | "task" | "uri") {
-            content.insert(name.to_owned(), strict::read(value)?);
-        }
-    }
-    if content.len() <= 1 {
-        let arguments = content.remove("arguments");
-        if content.is_empty() {
-            return Ok(arguments.unwrap_or_default());
-        }
-    }
-    Ok(Value::Object(content))
 }

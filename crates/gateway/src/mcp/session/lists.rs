@@ -166,7 +166,7 @@ impl Session {
 
     fn page(&self, request: &Envelope, sort: Sort, items: &[Object]) -> Envelope {
         let mut page = Object::default().with(sort.member, items);
-        if locked(&self.hello).era == Era::Stateless {
+        if locked(&self.client).era == Era::Stateless {
             page = page.with("ttlMs", 0).with("cacheScope", "private");
         }
         Envelope::answer(request.id(), page.to_raw())

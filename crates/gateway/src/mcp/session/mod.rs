@@ -2,9 +2,11 @@
 
 mod catalog;
 mod connect;
+mod content;
 mod dispatch;
 mod govern;
 mod held;
+mod introduced;
 mod lists;
 mod offers;
 mod operator;
@@ -27,11 +29,10 @@ use tidegate_engine::Caller;
 
 use super::Mcp;
 use super::downstream::Streams;
-use super::era::{self, Era};
-use super::object::Object;
 use super::outlet::Ways;
-use super::upstream::{Connection, Hello, Link, Read, UpstreamError};
+use super::upstream::{Connection, Link, Read, UpstreamError};
 use catalog::Catalog;
+use introduced::Introduced;
 pub(crate) use stopped::Stopped;
 pub(crate) use talks::Resumed;
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -52,7 +53,7 @@ pub(crate) struct Session {
     pub(crate) streams: Streams,
     hub: Arc<Mcp>,
     links: Vec<Server>,
-    hello: Mutex<Hello>,
+    client: Mutex<Introduced>,
     /// What servers asked of the client, and who waits for the answer.
     asked: Mutex<HashMap<u64, upward::Question>>,
     next_question: AtomicU64,
@@ -93,10 +94,7 @@ impl Session {
             streams: Streams::default(),
             hub,
             links,
-            hello: Mutex::new(Hello {
-                era: Era::Greeted,
-                greeting: era::greeting_of(&Object::default()),
-            }),
+            client: Mutex::new(Introduced::silent()),
             asked: Mutex::default(),
             next_question: AtomicU64::new(1),
             questions: Arc::new(Semaphore::new(upward::MOST_QUESTIONS)),
@@ -159,7 +157,7 @@ impl Session {
         if let Some(connection) = entry.link.current().await {
             return Ok(connection);
         }
-        let hello = locked(&self.hello).clone();
+        let hello = locked(&self.client).hello();
         let me = self.me.clone();
         let mut begun = false;
         let listen = |connection: Arc<Connection>, incoming: mpsc::Receiver<Read>| {
@@ -176,8 +174,7 @@ impl Session {
 
     /// Whether the client knows how to take up a stream that broke off.
     pub(super) fn can_resume(&self) -> bool {
-        let hello = locked(&self.hello);
-        hello.era == Era::Greeted && hello.greeting.text("protocolVersion").as_deref() == Some(era::GREETED)
+        locked(&self.client).can_resume()
     }
 
     fn catalog(&self, server: usize) -> Option<MutexGuard<'_, Catalog>> {

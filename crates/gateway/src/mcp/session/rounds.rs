@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::govern::{Errand, content_of};
+use super::govern::Errand;
 use super::stopped::Stopped;
 use super::{Session, locked};
 use crate::mcp::era::Era;
@@ -58,7 +58,8 @@ impl Session {
             let responses = self.answers_to(errand, &questions).await?;
             params.set("inputResponses", responses.to_raw());
         }
-        let content = content_of(&params)?;
+        let request = request.with_params(params.clone());
+        let content = self.content_of(&request)?;
         if let Some(state) = result.get("requestState") {
             // The server's own words, back to where they came from.
             params.set("requestState", state.to_owned());
@@ -96,8 +97,7 @@ impl Session {
             "roots/list" => "roots",
             _ => return false,
         };
-        let capabilities = locked(&self.hello).greeting.object("capabilities");
-        capabilities.is_some_and(|capabilities| capabilities.get(capability).is_some())
+        locked(&self.client).can(capability)
     }
 }
 

@@ -4,7 +4,8 @@ use tidegate_core::{Class, Decision, Name};
 use tidegate_engine::{AccessError, Bringing, Form, Interrupted, Payload};
 
 use super::Session;
-use super::govern::{content_of, withheld};
+use super::content::arguments_of;
+use super::govern::withheld;
 use super::stopped::Stopped;
 use super::veil;
 use crate::mcp::message::{Envelope, code};
@@ -32,7 +33,7 @@ impl Session {
     ) -> Result<Envelope, Stopped> {
         let params = request.params();
         let name = Name::parse(RUN_COMMAND).map_err(|_| AccessError::from(Interrupted))?;
-        let arguments = content_of(&params)?;
+        let arguments = arguments_of(&params)?;
         let (Some(shell), Some(wanted)) = (
             self.hub.shell.get(),
             shell::wanted(&self.caller, &self.id, &arguments),

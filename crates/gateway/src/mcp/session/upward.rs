@@ -9,10 +9,12 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use serde_json::json;
-use tidegate_core::{Decision, Name};
-use tidegate_engine::{Form, Payload};
+use serde_json::value::RawValue;
+use tidegate_core::Name;
+use tidegate_engine::Form;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::content::content_of_answer;
 use super::stopped::Stopped;
 use super::{Session, locked};
 use crate::mcp::era::{Era, SUBSCRIPTION_KEY};
@@ -21,7 +23,6 @@ use crate::mcp::names::Surface;
 use crate::mcp::object::{Object, raw};
 use crate::mcp::outlet::{Active, LogLevel, Outlet};
 use crate::mcp::pins::Kind;
-use crate::mcp::strict;
 use crate::mcp::upstream::{Connection, Incoming, Read, UpstreamError};
 
 /// How long a person or a model may take to answer a server.
@@ -98,12 +99,14 @@ impl Session {
             "notifications/subscriptions/acknowledged" => {}
             "notifications/progress" => {
                 let token = params.get("progressToken").map(|token| token.get().to_owned());
-                let active = token.and_then(|token| self.ways.with_token(&token));
+                let active = token.and_then(|token| self.ways.with_token(server, &token));
                 let Some(active) = active else { return };
-                if let Some((at, id)) = active.sent
-                    && at == server
-                {
+                if let Some((_, id)) = active.sent {
                     connection.alive(id);
+                }
+                if is_bare_progress(&told) {
+                    active.outlet.send(&told).await;
+                    return;
                 }
                 let subject = active.subject.clone();
                 self.pass_on(server, told, subject, Some(&active)).await;
@@ -119,25 +122,20 @@ impl Session {
                 if let Some(mut catalog) = self.catalog(server) {
                     catalog.tools = None;
                 }
-                self.announce(told).await;
+                self.announce(bare(&told)).await;
             }
-            "notifications/resources/updated" => {
-                if let Some(mut catalog) = self.catalog(server) {
-                    catalog.address(params.text("uri"));
-                }
-                self.announce(told).await;
-            }
+            "notifications/resources/updated" => self.updated(server, told, &params).await,
             "notifications/prompts/list_changed" => {
                 if let Some(mut catalog) = self.catalog(server) {
                     catalog.changed(Kind::Prompt);
                 }
-                self.announce(told).await;
+                self.announce(bare(&told)).await;
             }
-            "notifications/resources/list_changed" => self.announce(told).await,
-            "notifications/cancelled" => self.take_back_question(server, told, &params).await,
+            "notifications/resources/list_changed" => self.announce(bare(&told)).await,
+            "notifications/cancelled" => self.take_back_question(server, &params).await,
             "notifications/tasks/status" => {
                 let task = params.text("taskId").and_then(|id| self.task(&id));
-                let subject = task.map(|(_, subject)| subject);
+                let subject = task.and_then(|(at, subject)| (at == server).then_some(subject));
                 self.pass_on(server, told, subject, None).await;
             }
             _ => {
@@ -148,28 +146,46 @@ impl Session {
         }
     }
 
+    /// A resource changed. Its address says nothing new to a client that watches it; that of something within is the
+    /// server's words, and a client that watches nothing did not ask for them.
+    async fn updated(&self, server: usize, told: Envelope, params: &Object) {
+        let address = params.text("uri").unwrap_or_default();
+        if let Some(mut catalog) = self.catalog(server) {
+            catalog.address(Some(address.clone()));
+        }
+        if self.watches(server, &address) {
+            let params = raw(&json!({"uri": address}));
+            let updated = Envelope::notification(told.method(), Some(params));
+            return self.announce(updated).await;
+        }
+        if self.watches_any(server) {
+            let subject = self.surface(server, Surface::Resources).ok();
+            self.pass_on(server, told, subject, None).await;
+        }
+    }
+
     /// Lets in what a server tells and passes it on. What cannot be let in is not passed on.
     async fn pass_on(&self, server: usize, told: Envelope, subject: Option<Name>, active: Option<&Active>) {
         let subject = subject.or_else(|| self.surface(server, Surface::Other).ok());
         let (Some(subject), params) = (subject, told.params()) else {
             return;
         };
-        let is_bare_progress = told.method() == "notifications/progress" && params.get("message").is_none();
         let mut told = told;
-        if !is_bare_progress {
-            let outlet = active.map(|active| &active.outlet);
-            match self
-                .admit(&subject, &params.to_raw(), (Form::Notice, false), outlet)
-                .await
-            {
-                Ok(None) => {}
-                Ok(Some(changed)) => match Object::read(&changed) {
-                    Some(changed) => told = told.with_params(changed),
-                    None => return,
-                },
-                Err(_) => return,
-            }
+        let outlet = active.map(|active| &active.outlet);
+        match self
+            .admit(&subject, &params.to_raw(), (Form::Notice, false), outlet)
+            .await
+        {
+            Ok(None) => {}
+            Ok(Some(changed)) => match Object::read(&changed) {
+                Some(changed) => told = told.with_params(changed),
+                None => return,
+            },
+            Err(_) => return,
         }
+        let Ok(told) = self.let_in_beside(&subject, told, false, outlet).await else {
+            return;
+        };
         match active {
             Some(active) => {
                 active.outlet.send(&told).await;
@@ -188,7 +204,7 @@ impl Session {
                 .logs
                 .is_some_and(|wanted| level.is_none_or(|level| level >= wanted)),
             None => {
-                let era = locked(&self.hello).era;
+                let era = locked(&self.client).era;
                 let is_declared = || {
                     let surface = self.surface(server, Surface::Logging);
                     surface.is_ok_and(|surface| self.is_declared(&surface))
@@ -264,7 +280,7 @@ impl Session {
             Surface::Elicitation => Form::Question,
             _ => Form::Notice,
         };
-        if surface != Surface::Roots
+        if !self.is_wordless(&question)
             && let Some(changed) = self
                 .admit(&subject, &params.to_raw(), (form, false), outlet)
                 .await?
@@ -272,6 +288,7 @@ impl Session {
             let changed = Object::read(&changed).ok_or_else(no_way)?;
             question = question.with_params(changed);
         }
+        let question = self.let_in_beside(&subject, question, false, outlet).await?;
         let answer = match &active {
             Some(active) if active.era == Era::Stateless => {
                 let given = self.put_in_answer(question, active.sent).await;
@@ -279,9 +296,7 @@ impl Session {
             }
             _ => self.put(server, question, outlet).await?,
         };
-        let content = answer.result().or_else(|| answer.error());
-        let content = content.map(strict::read).transpose()?.unwrap_or_default();
-        let permit = self.permit(&subject, content).await?;
+        let permit = self.permit(&subject, content_of_answer(&answer)?).await?;
         Ok(permit.clear(answer).into_inner())
     }
 
@@ -301,7 +316,7 @@ impl Session {
         };
         {
             let mut asked = locked(&self.asked);
-            if locked(&self.hello).era == Era::Stateless {
+            if locked(&self.client).era == Era::Stateless {
                 return Err(no_way());
             }
             asked.insert(id, waiting);
@@ -335,7 +350,7 @@ impl Session {
     }
 
     /// A server no longer wants an answer.
-    async fn take_back_question(&self, server: usize, told: Envelope, params: &Object) {
+    async fn take_back_question(&self, server: usize, params: &Object) {
         let theirs = params.get("requestId").map(|id| id.get().to_owned());
         let ours = {
             let mut asked = locked(&self.asked);
@@ -345,9 +360,10 @@ impl Session {
             ours.inspect(|id| drop(asked.remove(id)))
         };
         if let Some(ours) = ours {
-            let mut params = params.clone();
-            params.set("requestId", raw(&ours));
-            self.ways.send_general(told.with_params(params)).await;
+            // Without the server's reason: nobody has looked into it.
+            let params = raw(&json!({"requestId": ours}));
+            let taken_back = Envelope::notification("notifications/cancelled", Some(params));
+            self.ways.send_general(taken_back).await;
         }
     }
 
@@ -369,31 +385,22 @@ impl Session {
 
     /// Words of a client to a server are content as well: progress of a model, a task's state.
     async fn tell_server(&self, entry: &super::Server, connection: &Connection, told: &Envelope) {
-        let surface = match told.method() {
-            "notifications/roots/list_changed" => None,
-            _ => crate::mcp::names::surface(&entry.link.server, Surface::Other),
-        };
-        if let Some(surface) = surface {
-            let Ok(content) = strict::read(&told.params().to_raw()) else {
-                return;
-            };
-            let payload = Payload::new(content);
-            let authorized = self
-                .hub
-                .engine
-                .authorize(&self.caller, &self.id, &surface, &payload)
-                .await;
-            if !authorized.is_ok_and(|authorized| matches!(authorized.decision, Decision::Allow(_))) {
-                return;
-            }
+        if told.method() == "notifications/roots/list_changed" {
+            let _ = connection.tell(bare(told)).await;
+            return;
         }
-        let _ = connection.tell(told.clone()).await;
+        let surface = crate::mcp::names::surface(&entry.link.server, Surface::Other);
+        let (Some(surface), Ok(content)) = (surface, self.content_of_unknown(told)) else {
+            return;
+        };
+        if let Ok(permit) = self.permit(&surface, content).await {
+            let _ = connection.tell(permit.clear(told.clone()).into_inner()).await;
+        }
     }
 
     /// The client takes a request back.
     async fn take_back(&self, told: Envelope) {
-        let mut params = Object::clone(&told.params());
-        let id = params.get("requestId").map(|id| id.get().to_owned());
+        let id = told.params().get("requestId").map(|id| id.get().to_owned());
         let Some(active) = id.and_then(|id| self.ways.with_id(&id)) else {
             return;
         };
@@ -405,8 +412,8 @@ impl Session {
             return;
         };
         if let Some(connection) = entry.link.current().await {
-            params.set("requestId", raw(&sent));
-            let _ = connection.tell(told.with_params(params)).await;
+            // In the gateway's own words: the client's reason is not decided on.
+            connection.cancel(sent).await;
             connection.taken_back(sent);
         }
     }
@@ -427,6 +434,23 @@ fn untagged(told: Envelope) -> Envelope {
         params.set("_meta", meta.to_raw());
     }
     told.with_params(params)
+}
+
+/// A notification that says that something happened, and nothing else.
+fn bare(told: &Envelope) -> Envelope {
+    Envelope::notification(told.method(), None)
+}
+
+/// Whether progress is told in numbers alone, of which there is nothing to let in.
+fn is_bare_progress(told: &Envelope) -> bool {
+    let is_number = |value: &RawValue| serde_json::from_str::<f64>(value.get()).is_ok();
+    let is_bare = |(name, value)| match name {
+        // The client's own word: its request was found by it.
+        "progressToken" => true,
+        "progress" | "total" => is_number(value),
+        _ => false,
+    };
+    told.beside().is_empty() && told.params().members().all(is_bare)
 }
 
 /// A call whose server waits for a person is no silent one.

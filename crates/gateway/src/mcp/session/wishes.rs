@@ -13,8 +13,8 @@ use super::{Session, locked};
 use crate::mcp::era::Era;
 use crate::mcp::message::{Envelope, code};
 use crate::mcp::names::Surface;
-use crate::mcp::object::{Object, Raw, raw};
-use crate::mcp::outlet::{Listener, Outlet, Wanted};
+use crate::mcp::object::{Object, raw};
+use crate::mcp::outlet::{Listener, LogLevel, Outlet, Wanted};
 use crate::mcp::upstream::Connection;
 
 /// The most resources of one server that are watched.
@@ -26,7 +26,7 @@ const MOST_ASKED: usize = 100;
 /// What a server is to tell.
 #[derive(Default)]
 pub(super) struct Wishes {
-    level: Option<Raw>,
+    level: Option<LogLevel>,
     watched: BTreeSet<String>,
 }
 
@@ -70,11 +70,14 @@ impl Session {
         Ok(answer)
     }
 
-    /// The client says how much of the servers' logs it wants. A server that cannot be reached hears of it later.
-    pub(super) async fn set_level(&self, request: &Envelope) -> Envelope {
-        let level = request.params().get("level").map(ToOwned::to_owned);
+    /// The client says how much of the servers' logs it wants, in a word of the protocol: the servers are told without a
+    /// decision, so they are told nothing else. A server that cannot be reached hears of it later.
+    pub(super) async fn set_level(&self, request: &Envelope) -> Result<Envelope, Stopped> {
+        let level = request.params().text("level");
+        let level = level.and_then(|level| LogLevel::named(&level));
+        let level = level.ok_or_else(no_such_level)?;
         for server in 0..self.links.len() {
-            self.wish(server, |wishes| wishes.level.clone_from(&level));
+            self.wish(server, |wishes| wishes.level = Some(level));
             let current = match self.links.get(server) {
                 Some(entry) => entry.link.current().await,
                 None => None,
@@ -83,12 +86,24 @@ impl Session {
                 self.tell_level(server, &connection).await;
             }
         }
-        Envelope::answer(request.id(), raw(&json!({})))
+        Ok(Envelope::answer(request.id(), raw(&json!({}))))
     }
 
     /// Whether the client said how much of a server's logs it wants.
     pub(super) fn asked_for_logs(&self, server: usize) -> bool {
         self.wish(server, |wishes| wishes.level.is_some())
+            .unwrap_or(false)
+    }
+
+    /// Whether the client wants to know when a resource changes.
+    pub(super) fn watches(&self, server: usize, address: &str) -> bool {
+        self.wish(server, |wishes| wishes.watched.contains(address))
+            .unwrap_or(false)
+    }
+
+    /// Whether the client wants to know when any of a server's resources changes.
+    pub(super) fn watches_any(&self, server: usize) -> bool {
+        self.wish(server, |wishes| !wishes.watched.is_empty())
             .unwrap_or(false)
     }
 
@@ -110,13 +125,13 @@ impl Session {
     }
 
     async fn tell_level(&self, server: usize, connection: &Connection) {
-        let level = self.wish(server, |wishes| wishes.level.clone()).flatten();
+        let level = self.wish(server, |wishes| wishes.level).flatten();
         let Some(level) = level.filter(|_| connection.can("logging")) else {
             return;
         };
         match connection.era() {
             Era::Greeted => {
-                let params = Object::default().with("level", &level).to_raw();
+                let params = Object::default().with("level", level.name()).to_raw();
                 let _ = connection
                     .ask(Envelope::request("logging/setLevel", Some(params)))
                     .await;
@@ -197,8 +212,14 @@ impl Session {
         for listener in self.ways.listeners(&told) {
             listener.outlet.send(&listener.tagged(told.clone())).await;
         }
-        if locked(&self.hello).era == Era::Greeted {
+        if locked(&self.client).era == Era::Greeted {
             self.ways.send_general(told).await;
         }
     }
+}
+
+fn no_such_level() -> Stopped {
+    let reason = "there is no such level of logs";
+    let remedy = "use debug, info, notice, warning, error, critical, alert or emergency";
+    Stopped::by("unknown-level", reason, remedy).coded(code::INVALID_PARAMS)
 }

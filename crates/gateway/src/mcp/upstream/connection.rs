@@ -14,7 +14,8 @@ use super::stdio::Pipe;
 use super::{Bounds, UpstreamError};
 use crate::mcp::era::{self, Era};
 use crate::mcp::message::{Envelope, Message};
-use crate::mcp::object::{Object, Raw, raw};
+use crate::mcp::object::{Object, raw};
+use crate::mcp::outlet::LogLevel;
 
 /// The most requests of one conversation that wait for their answer.
 const MOST_PENDING: usize = 256;
@@ -88,9 +89,9 @@ impl Connection {
     }
 
     /// How much of its logs a server of the stateless era is asked for from now on.
-    pub(crate) fn log_at(&self, level: Raw) {
+    pub(crate) fn log_at(&self, level: LogLevel) {
         let mut tongue = self.tongue.lock().unwrap_or_else(PoisonError::into_inner);
-        tongue.1.set("logLevel", level);
+        tongue.1.set("logLevel", raw(&level.name()));
     }
 
     /// Keeps a stream open for what the server says unasked, in place of the one before.

@@ -28,7 +28,7 @@ const LASTED: Duration = Duration::from_secs(60);
 pub(crate) struct Hello {
     /// The era of the client.
     pub(crate) era: Era,
-    /// What the client said of itself, as parameters of `initialize`.
+    /// What the client first said of itself, as parameters of `initialize`.
     pub(crate) greeting: Object,
 }
 
