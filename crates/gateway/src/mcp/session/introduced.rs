@@ -67,6 +67,7 @@ impl Introduced {
     pub(super) fn can_resume(&self) -> bool {
         self.era == Era::Greeted && self.version == Some(era::GREETED)
     }
+
     /// Whether the servers know this of it already.
     pub(super) fn is_known(&self, member: &str, value: &Value) -> bool {
         let first = self.first.as_ref().and_then(|first| first.get(member));
