@@ -147,7 +147,7 @@ fn a_batch_answers_every_line_in_order() {
 }
 
 #[test]
-fn escapes_hide_nothing_in_a_json_document() {
+fn escapes_hide_nothing() {
     let place = Place::new();
     let hidden = "{\"mail\": \"bob\\u0040corp.example\"}";
     let rows = [hidden, "bob\\u0040corp.example"].map(|text| json!({"id": 1, "text": text}).to_string());
@@ -156,12 +156,14 @@ fn escapes_hide_nothing_in_a_json_document() {
         &["scan", "--batch"],
         rows.join("\n").as_bytes(),
     ));
-    let found = &answers[0]["findings"][0];
-    assert_eq!(
-        (&found["rule"], &found["start"], &found["end"]),
-        (&json!("email"), &json!(10), &json!(31))
-    );
-    assert_eq!(answers[1]["findings"], json!([]), "plain text has no escapes");
+    // Nobody knows whether a text will be parsed, so it makes no difference whether it is JSON.
+    for (answer, start) in answers.iter().zip([10, 0]) {
+        let found = &answer["findings"][0];
+        assert_eq!(
+            (&found["rule"], &found["start"], &found["end"]),
+            (&json!("email"), &json!(start), &json!(start + 21))
+        );
+    }
 }
 
 #[test]
