@@ -139,25 +139,40 @@ const fn starts_of_runs(chunk: u64, next: u64) -> u64 {
 struct Block {
     end: usize,
     tries: usize,
+    /// Up to here lines were put together that read one by one.
+    joined: usize,
 }
 
 impl Block {
-    const NONE: Self = Self { end: 0, tries: 0 };
+    const NONE: Self = Self {
+        end: 0,
+        tries: 0,
+        joined: 0,
+    };
 
-    /// The lines from a run on, if there are more than one: not where they cannot read as text, and not too often, since each
-    /// try reads all of them.
+    /// The lines from a run on, if there are more than one: not where they cannot read as text, and all of them not too often,
+    /// since each try reads all of them. After that only lines that read one by one are put together, each of them once.
     fn from(&mut self, bytes: &[u8], run: &Range<usize>) -> Option<Range<usize>> {
         if run.start >= self.end {
             *self = Self {
-                end: over_wrapped_lines(bytes, run.clone()).end,
+                end: over_wrapped_lines(bytes, run, |_| true),
                 tries: MAX_TRIES,
+                joined: 0,
             };
         }
         if self.end <= run.end || !bytes.get(run.clone()).is_some_and(may_read) {
             return None;
         }
-        self.tries = self.tries.checked_sub(1)?;
-        Some(run.start..self.end)
+        if let Some(left) = self.tries.checked_sub(1) {
+            self.tries = left;
+            return Some(run.start..self.end);
+        }
+        let reads = |line: &[u8]| decode_run(line).is_some();
+        if run.start < self.joined || !bytes.get(run.clone()).is_some_and(reads) {
+            return None;
+        }
+        self.joined = over_wrapped_lines(bytes, run, reads);
+        (self.joined > run.end).then_some(run.start..self.joined)
     }
 }
 
@@ -167,8 +182,8 @@ fn may_read(run: &[u8]) -> bool {
     run.iter().all(u8::is_ascii_hexdigit) || engines.iter().any(|engine| reads_at_first(engine, run))
 }
 
-/// Base64 in mail is cut into lines of equal length; the lines are one run.
-fn over_wrapped_lines(bytes: &[u8], run: Range<usize>) -> Range<usize> {
+/// Base64 in mail is cut into lines of equal length; the lines are one run. Gives the end of those that go on with it.
+fn over_wrapped_lines(bytes: &[u8], run: &Range<usize>, goes_on: impl Fn(&[u8]) -> bool) -> usize {
     let mut end = run.end;
     let mut line = run.len();
     while line >= WRAPPED_LINE && end - run.start < MAX_RUN {
@@ -180,12 +195,12 @@ fn over_wrapped_lines(bytes: &[u8], run: Range<usize>) -> Range<usize> {
         };
         let next = rest.get(newline..).unwrap_or_default();
         line = next.iter().take_while(|&&byte| is_alphabet(byte)).count();
-        if line == 0 {
+        if line == 0 || !next.get(..line).is_some_and(&goes_on) {
             break;
         }
         end += newline + line;
     }
-    run.start..end
+    end
 }
 
 fn decode_run(run: &[u8]) -> Option<(Encoding, String)> {
@@ -243,6 +258,21 @@ const fn is_alphabet(byte: u8) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// However many lines there are, all of them are tried as one text a few times, and each is put together with others once.
+    #[test]
+    fn lines_are_tried_together_a_few_times() {
+        let words = STANDARD.encode("Words that read well, all through their line, by themselves");
+        for line in ["QUFB".repeat(19), words.get(..76).unwrap().to_owned()] {
+            let text = format!("{line}\n").repeat(500);
+            let (mut runs, mut block, mut at, mut read) = (Runs::of(text.as_bytes()), Block::NONE, 0, 0);
+            while let Some(run) = runs.next(at) {
+                at = run.end;
+                read += block.from(text.as_bytes(), &run).map_or(0, |tried| tried.len());
+            }
+            assert!(read <= (MAX_TRIES + 1) * text.len(), "{read}");
+        }
+    }
 
     proptest! {
         #[test]
