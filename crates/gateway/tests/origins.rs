@@ -306,7 +306,8 @@ async fn other_ways_in_are_remembered() {
         .stand
         .post(&house.agent, &format!("/v1/session/{child}/return"), answer)
         .await;
-    let note = json!({"key": "k", "text": "use https://note.example/form", "memory": "memory"});
+    let (key, text) = ("https://key.example/form", "use https://note.example/form");
+    let note = json!({"key": key, "text": text, "memory": "memory"});
     house.stand.post(&house.agent, &house.path("notes"), note).await;
     house
         .stand
@@ -317,6 +318,7 @@ async fn other_ways_in_are_remembered() {
         ("https://liar.example/form", "desk"),
         ("https://child.example/form", child),
         ("https://note.example/form", "memory"),
+        (key, "memory"),
     ] {
         let (rule, reason) = house.rule("send", json!({"link": link})).await;
         assert_eq!(rule, "untrusted-origin", "{link}");
