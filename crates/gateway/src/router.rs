@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, State};
@@ -28,9 +29,13 @@ use crate::problem::Problem;
 use crate::telemetry::Metrics;
 use crate::{Limits, api, health, page, telemetry};
 
-/// What handlers share.
+/// What handlers share. It is handed to every layer and handler of every request, so it is one count, not one for each part.
 #[derive(Clone)]
-pub struct App {
+pub struct App(Arc<Parts>);
+
+/// The parts of what handlers share.
+#[derive(Clone)]
+pub struct Parts {
     /// The engine that decides.
     pub engine: Arc<Engine>,
     /// Who holds which token.
@@ -52,6 +57,14 @@ pub struct App {
     pub egress: Option<(Arc<Egress>, SocketAddr)>,
 }
 
+impl Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
 impl App {
     /// What handlers share, from its parts.
     #[must_use]
@@ -62,7 +75,7 @@ impl App {
         limits: Limits,
     ) -> Self {
         let streams = Arc::new(Semaphore::new(limits.streams));
-        Self {
+        Self(Arc::new(Parts {
             engine,
             tokens,
             metrics,
@@ -73,43 +86,42 @@ impl App {
             console: Arc::new(Console::new(ConsoleOptions::STANDARD)),
             has_console: true,
             egress: None,
-        }
+        }))
     }
 
     /// The same with an egress proxy that listens at this address.
     #[must_use]
-    pub fn with_egress(mut self, proxy: &Proxy, address: SocketAddr) -> Self {
-        self.egress = Some((Arc::clone(proxy.egress()), address));
-        self
+    pub fn with_egress(self, proxy: &Proxy, address: SocketAddr) -> Self {
+        let egress = Arc::clone(proxy.egress());
+        self.with(|parts| parts.egress = Some((egress, address)))
     }
 
     /// The same without pages for people.
     #[must_use]
-    pub fn without_console(mut self) -> Self {
-        self.has_console = false;
-        self
+    pub fn without_console(self) -> Self {
+        self.with(|parts| parts.has_console = false)
     }
 
     /// The same with a console that was told something else.
     #[must_use]
-    pub fn with_console(mut self, options: ConsoleOptions) -> Self {
-        self.console = Arc::new(Console::new(options));
-        self
+    pub fn with_console(self, options: ConsoleOptions) -> Self {
+        self.with(|parts| parts.console = Arc::new(Console::new(options)))
     }
 
     /// The same with a gateway to MCP servers, at /mcp.
     #[must_use]
-    pub fn with_mcp(mut self, mcp: Arc<Mcp>) -> Self {
-        self.mcp = Some(mcp);
-        self
+    pub fn with_mcp(self, mcp: Arc<Mcp>) -> Self {
+        self.with(|parts| parts.mcp = Some(mcp))
     }
-}
 
-impl App {
     /// The same with connectors.
     #[must_use]
-    pub fn with_connectors(mut self, connectors: Arc<Connectors>) -> Self {
-        self.connectors = connectors;
+    pub fn with_connectors(self, connectors: Arc<Connectors>) -> Self {
+        self.with(|parts| parts.connectors = connectors)
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Parts)) -> Self {
+        change(Arc::make_mut(&mut self.0));
         self
     }
 }

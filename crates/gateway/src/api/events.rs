@@ -36,7 +36,7 @@ pub(crate) async fn stream(
         .map_err(|_| Problem::overloaded("too many label streams are open; close one or try again later"))?;
     let changes = app.engine.watch(&caller, &id).await?;
     let watching = Watching {
-        engine: app.engine,
+        engine: Arc::clone(&app.engine),
         caller,
         id,
         changes,
