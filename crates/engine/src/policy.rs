@@ -1,4 +1,4 @@
-//! What the operator decided: the control list and its version.
+//! What the operator decided: the control list, what stands beside it, and the version of both.
 
 use std::fmt::{self, Write};
 
@@ -31,12 +31,24 @@ impl Policy {
     /// The same policy with destinations for connections.
     #[must_use]
     pub fn with_destinations(self, destinations: &Destinations) -> Self {
-        Self::of(self.control, destinations.canonical())
+        self.and(&destinations.canonical())
+    }
+
+    /// The same policy with what detection was told and what is let through although a rule fires, in one spelling.
+    /// Only its digest is ever recorded.
+    #[must_use]
+    pub fn with_detection(self, told: &str) -> Self {
+        self.and(&format!("detect {told}\n"))
     }
 
     /// The same policy with another view of the tools.
-    pub(crate) fn with_control(&self, control: ControlList) -> Self {
+    #[must_use]
+    pub fn with_control(&self, control: ControlList) -> Self {
         Self::of(control, self.beside.clone())
+    }
+
+    fn and(self, beside: &str) -> Self {
+        Self::of(self.control, self.beside + beside)
     }
 
     fn of(control: ControlList, beside: String) -> Self {
@@ -105,5 +117,15 @@ mod tests {
         let undeclared_is_secret = policy(None);
         assert_eq!(undeclared_is_secret.version, policy(Some(Class::Secret)).version);
         assert_ne!(undeclared_is_secret.version, policy(Some(Class::Public)).version);
+    }
+
+    #[test]
+    fn another_view_of_the_tools_keeps_what_stands_beside_them() {
+        let nothing = || ControlList::new([]).unwrap();
+        let strict = Policy::new(nothing()).with_detection("no exits");
+        let lax = Policy::new(nothing()).with_detection("an exit");
+        assert_ne!(strict.version, lax.version);
+        assert_eq!(strict.with_control(nothing()).version, strict.version);
+        assert_ne!(strict.with_control(nothing()).version, lax.version);
     }
 }

@@ -62,7 +62,8 @@ pub(crate) fn policy(config: &Config, connectors: &Connectors) -> Result<Policy,
     let offered = connectors
         .tools()
         .filter(|tool| declared.find(tool.name.as_str()).is_none());
-    ControlList::new(declared.iter().cloned().chain(offered)).map(Policy::new)
+    let tools = ControlList::new(declared.iter().cloned().chain(offered))?;
+    Ok(config.policy.with_control(tools))
 }
 
 fn open_database(database: &config::Database) -> Result<Database, Failure> {

@@ -45,6 +45,18 @@ impl Detect {
     pub(crate) fn build(&self) -> Result<(Detector, Exits), BuildError> {
         Ok((Detector::new(&self.detector)?, Exits::new(self.exits.clone())?))
     }
+
+    /// Everything that decides what is found and what is let through, in one spelling whatever order it was written in.
+    pub(super) fn canonical(&self) -> String {
+        let Self {
+            detector,
+            exits,
+            model,
+        } = self;
+        let mut exits: Vec<_> = exits.iter().map(|exit| format!("{exit:?}")).collect();
+        exits.sort_unstable();
+        format!("{detector:?} {exits:?} {model:?}")
+    }
 }
 
 /// Reads the section; absent means that nothing is known.

@@ -185,12 +185,15 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
     let egress = egress::read(&mut root, directory);
     places.refuse_inside(&workspaces, report);
     let tools = sandbox::with_shell(tools?, &sandbox)?;
+    let policy = Policy::new(tools)
+        .with_destinations(&egress.destinations)
+        .with_detection(&detect.canonical());
     Some(Config {
         listen,
         data_dir: data_dir?,
         store,
         private_data_dir,
-        policy: Policy::new(tools).with_destinations(&egress.destinations),
+        policy,
         detect,
         retention,
         limits,

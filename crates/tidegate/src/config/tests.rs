@@ -312,6 +312,20 @@ fn servers_are_commands_or_addresses() {
 }
 
 #[test]
+fn what_detection_is_told_is_part_of_the_policy() {
+    let exit = |rule| format!("[[detect.exits]]\nrule = \"{rule}\"\ntool = \"a\"\nreason = \"ours\"\n");
+    let (one, other) = (exit("email"), exit("phone"));
+    let version = |text: &str| config(&format!("[tools.a]\nexternal = true\n{text}")).policy.version;
+    let none = version("");
+    assert_ne!(version(&one), none);
+    assert_ne!(version(&one), version(&other));
+    assert_eq!(version(&format!("{one}{other}")), version(&format!("{other}{one}")));
+    for told in ["internal_domains = [\"corp.example\"]", "injection_threshold = 0.7"] {
+        assert_ne!(version(&format!("[detect]\n{told}\n")), none, "{told}");
+    }
+}
+
+#[test]
 fn detection_is_told_names_rules_and_narrow_exits() {
     let digest = "0123456789abcdef".repeat(4);
     let text = format!(
