@@ -115,8 +115,8 @@ impl<S: SessionStore + TokenStore + 'static> Stand<S> {
     pub async fn serve(&self) -> Outcome<SocketAddr> {
         let server = Server::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
         let address = server.address();
-        let drain = self.app.limits.drain;
-        tokio::spawn(server.serve(router(self.app.clone()), std::future::pending(), drain));
+        let limits = self.app.limits.clone();
+        tokio::spawn(server.serve(router(self.app.clone()), std::future::pending(), limits));
         Ok(address)
     }
 }

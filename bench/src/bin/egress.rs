@@ -17,6 +17,7 @@ use bench::{Spread, fdatasync_spread, floor};
 use tidegate_core::Class;
 use tidegate_engine::OpenRequest;
 use tidegate_engine::egress::{Destination, Destinations, EgressKey, Protocol};
+use tidegate_gateway::digest;
 use tidegate_gateway::egress::{Bounds, Proxy, Settings, SystemResolver};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -301,13 +302,17 @@ async fn serve_gateway(port: u16, directory: &Path) -> Outcome<()> {
     let settings = Settings {
         destinations: Destinations::new(vec![destination], Vec::new()),
         key: EgressKey::in_file(&directory.join("egress.key"))?,
+        tokens: Some(stand.store.clone()),
         bounds: Bounds::STANDARD,
         own: vec![address],
         resolver: Arc::new(SystemResolver),
         interception: None,
     };
     let proxy = Proxy::new(Arc::clone(&stand.engine), settings);
-    let issued = proxy.egress().issue(&stand.caller, &session.id).await?;
+    let issued = proxy
+        .egress()
+        .issue(&stand.caller, &digest(&stand.token), &session.id)
+        .await?;
     let shown = BASE64_STANDARD.encode(format!("{}:{}", issued.session, *issued.password));
     println!("{address} Basic {shown}");
     // On a worker of the runtime, as the program has it.

@@ -12,7 +12,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
 use crate::access::{Act, Caller};
-use crate::{AccessError, Engine};
+use crate::{AccessError, ContextView, Engine};
 
 pub(crate) struct Watchers {
     channels: Mutex<HashMap<Ident, watch::Sender<Arc<Session>>>>,
@@ -87,6 +87,16 @@ impl Engine {
     ) -> Result<watch::Receiver<Arc<Session>>, AccessError> {
         let session = self.session_for(caller, Act::Look, id).await?;
         Ok(self.watchers.join(session))
+    }
+
+    /// A session that the caller watches, and what its state closes. Watching is one use of a token, however often whoever
+    /// watches looks: it was recorded when it began.
+    ///
+    /// # Errors
+    /// When the caller may not see the session any more.
+    pub async fn watched(&self, caller: &Caller, id: &Ident) -> Result<ContextView, AccessError> {
+        let session = self.within_reach(caller, Act::Look, id).await?;
+        self.view(session).await
     }
 
     /// Tells those who watch here what other gateways do to their sessions, until the store is closed; at once when the

@@ -1,11 +1,16 @@
 //! Bearer tokens: making them, and knowing who holds one.
 
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::extract::FromRequestParts;
 use axum::http::{header, request::Parts};
+use futures_util::stream::{self, Stream, StreamExt as _};
 use sha2::{Digest, Sha256};
 use tidegate_core::{Ident, Moment, Role};
 use tidegate_engine::Caller;
-use tidegate_store::{TokenDigest, TokenRecord};
+use tidegate_store::{TokenDigest, TokenRecord, TokenStore};
 
 use crate::App;
 use crate::problem::Problem;
@@ -17,17 +22,71 @@ impl FromRequestParts<App> for Known {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-        let header = parts.headers.get(header::AUTHORIZATION);
-        let header =
-            header.ok_or_else(|| Problem::unauthorized("send the header `Authorization: Bearer TOKEN`"))?;
-        let token = header.to_str().ok().and_then(bearer);
-        let token =
-            token.ok_or_else(|| Problem::unauthorized("the Authorization header is not `Bearer TOKEN`"))?;
-        let record = app.tokens.find(&digest(token)).await?;
+        let record = app.tokens.find(&digest(shown(parts)?)).await?;
         let record = record.filter(|record| record.revoked_at.is_none());
         let record = record.ok_or_else(|| Problem::unauthorized("this token is unknown or revoked"))?;
         Ok(Self(caller_of(&record)))
     }
+}
+
+/// The token that a request shows, for what goes on after the request was let in: it is looked up again, since it may be
+/// revoked meanwhile. A handler takes [`Known`] beside it.
+pub(crate) struct Shown {
+    pub(crate) digest: TokenDigest,
+    tokens: Arc<dyn TokenStore>,
+}
+
+/// How often a stream on which nothing happens makes sure that its token still holds.
+const CHECK_EVERY: Duration = Duration::from_secs(2);
+
+impl FromRequestParts<App> for Shown {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        Ok(Self {
+            digest: digest(shown(parts)?),
+            tokens: Arc::clone(&app.tokens),
+        })
+    }
+}
+
+impl Shown {
+    /// The stream, which ends when the token is revoked: its holder is told nothing more.
+    pub(crate) fn end_with_it<S>(self, stream: S) -> impl Stream<Item = S::Item> + Send
+    where
+        S: Stream<Item: Send> + Send,
+    {
+        stream::unfold((self, Box::pin(stream)), |(shown, mut stream)| async move {
+            let item = shown.next(&mut stream).await?;
+            Some((item, (shown, stream)))
+        })
+    }
+
+    async fn next<S: Stream>(&self, stream: &mut Pin<Box<S>>) -> Option<S::Item> {
+        loop {
+            let next = tokio::time::timeout(CHECK_EVERY, stream.next()).await;
+            if !self.holds().await {
+                return None;
+            }
+            if let Ok(item) = next {
+                return item;
+            }
+        }
+    }
+
+    async fn holds(&self) -> bool {
+        let token = self.tokens.find(&self.digest).await;
+        token.is_ok_and(|token| token.is_some_and(|token| token.revoked_at.is_none()))
+    }
+}
+
+/// The token in the header of a request.
+fn shown(parts: &Parts) -> Result<&str, Problem> {
+    let header = parts.headers.get(header::AUTHORIZATION);
+    let header =
+        header.ok_or_else(|| Problem::unauthorized("send the header `Authorization: Bearer TOKEN`"))?;
+    let token = header.to_str().ok().and_then(bearer);
+    token.ok_or_else(|| Problem::unauthorized("the Authorization header is not `Bearer TOKEN`"))
 }
 
 /// Whoever a token speaks for.

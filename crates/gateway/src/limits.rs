@@ -13,6 +13,10 @@ pub struct Limits {
     pub plan_calls: usize,
     /// The longest a request may take; streams are exempt.
     pub request_timeout: Duration,
+    /// The most connections open at once.
+    pub connections: usize,
+    /// How long a connection may stay open with no request under way; a head that takes longer is none.
+    pub idle: Duration,
     /// The most label streams open at once.
     pub streams: usize,
     /// How long a stop waits for requests under way.
@@ -26,6 +30,8 @@ impl Limits {
         json_depth: 64,
         plan_calls: 256,
         request_timeout: Duration::from_secs(30),
+        connections: 4_096,
+        idle: Duration::from_secs(60),
         streams: 1_024,
         drain: Duration::from_secs(10),
     };

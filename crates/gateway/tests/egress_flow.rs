@@ -12,6 +12,7 @@ mod stand;
 
 use egress_stand::{Exit, LARGE, Origin, PATIENCE, answer, basic, problem, roots_of, tls};
 use tidegate_core::{Class, Entry, Ident, Kinds, Moment, Name};
+use tidegate_gateway::digest;
 use tidegate_store::SessionStore as _;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -169,6 +170,24 @@ async fn open_tunnels_are_cut_when_the_label_rises_above_their_ceiling() {
 }
 
 #[tokio::test]
+async fn a_credential_and_its_tunnels_end_with_their_token() {
+    let exit = Exit::start().await;
+    let target = format!("tcp.test:{}", exit.plain.address.port());
+    let mut tunnel = exit.tunnel(&target).await;
+    let mut reply = [0; 4];
+    tunnel.write_all(b"ping").await.unwrap();
+    tunnel.read_exact(&mut reply).await.unwrap();
+
+    exit.stand.revoke(&exit.alice).await;
+    let ended = tokio::time::timeout(PATIENCE, tunnel.read(&mut reply))
+        .await
+        .unwrap();
+    assert!(matches!(ended, Ok(0) | Err(_)), "{ended:?}");
+    let (_, refused) = exit.connect(&target).await;
+    assert!(refused.starts_with("HTTP/1.1 407 "), "{refused}");
+}
+
+#[tokio::test]
 async fn a_rise_that_nobody_tells_of_cuts_too() {
     let exit = Exit::start().await;
     let mut tunnel = exit
@@ -294,7 +313,13 @@ async fn a_socket_of_its_own_needs_no_credential_and_an_id_alone_is_none() {
         ..exit.caller.clone()
     };
     assert!(exit.proxy.egress().bind(&stranger, &id).await.is_err());
-    assert!(exit.proxy.egress().issue(&stranger, &id).await.is_err());
+    assert!(
+        exit.proxy
+            .egress()
+            .issue(&stranger, &digest(&exit.alice.token), &id)
+            .await
+            .is_err()
+    );
     for credential in [
         "",
         &basic(&exit.session, ""),

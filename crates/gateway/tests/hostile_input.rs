@@ -9,10 +9,15 @@
 
 mod stand;
 
+use std::time::Duration;
+
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use stand::{Stand, problem};
+use stand::{Setting, Stand, problem};
 use tidegate_core::Role;
+use tidegate_gateway::Limits;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 /// A stand with one session of Alice's at internal.
 async fn contaminated() -> (Stand, stand::Holder, String) {
@@ -286,4 +291,42 @@ fn body_for(end: &str) -> Value {
         "datasets" => json!({"name": "other", "sensitivity": "secret"}),
         _ => json!({"reason": "because"}),
     }
+}
+
+/// Connections that send the beginning of a request and nothing more.
+async fn hold(stand: &Stand, count: usize) -> Vec<TcpStream> {
+    let mut held = Vec::new();
+    for _ in 0..count {
+        let mut stream = TcpStream::connect(stand.address).await.unwrap();
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nX: ").await.unwrap();
+        held.push(stream);
+    }
+    held
+}
+
+#[tokio::test]
+async fn heads_that_never_end_take_no_more_than_their_places_and_not_for_long() {
+    let limits = Limits {
+        connections: 4,
+        idle: Duration::from_millis(500),
+        ..Limits::STANDARD
+    };
+    let setting = Setting {
+        limits,
+        ..Setting::default()
+    };
+    let stand = Stand::start_with(setting).await;
+    let mut held = hold(&stand, 4).await;
+    let response = stand.client.get(stand.url("/healthz")).send().await.unwrap();
+    let document = problem(response, StatusCode::SERVICE_UNAVAILABLE).await;
+    let detail = document["detail"].as_str().unwrap();
+    assert!(detail.contains("too many connections"), "{detail}");
+
+    // Each is cut off in its time, and then there is room.
+    for stream in &mut held {
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest).await;
+    }
+    let response = stand.client.get(stand.url("/healthz")).send().await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
 }

@@ -10,6 +10,8 @@
 mod mcp_stand;
 mod stand;
 
+use std::time::Duration;
+
 use mcp_stand::{Client, gateway};
 use serde_json::{Value, json};
 
@@ -42,4 +44,15 @@ async fn a_stream_that_broke_off_is_taken_up_where_it_was() {
         assert_eq!(rest.status(), 200);
         assert_eq!(events(&rest.text().await.unwrap()), whole[at + 1..], "after {id}");
     }
+}
+
+#[tokio::test]
+async fn the_stream_for_what_belongs_to_no_request_ends_with_its_token() {
+    let stand = gateway().await;
+    let client = Client::greet(&stand).await;
+    let stream = client.listen().send().await.unwrap();
+    assert_eq!(stream.status(), 200);
+    stand.revoke(&client.holder).await;
+    let ended = tokio::time::timeout(Duration::from_secs(20), stream.text()).await;
+    ended.expect("the stream ends").unwrap();
 }

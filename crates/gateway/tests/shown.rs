@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use stand::Stand;
-use tidegate_core::{Class, Entry, Ident, Kinds, Moment, Name};
+use tidegate_core::{Class, Entry, Ident, Kinds, Moment, Name, Role};
 use tidegate_store::{SessionStore, SqliteOptions, SqliteStore};
 
 /// Reads a stream of events until one carries this label.
@@ -72,6 +72,57 @@ async fn a_stream_tells_each_rise_here_and_elsewhere() {
         .await
         .unwrap();
     wait_for_label(&mut stream, "secret").await;
+}
+
+/// Reads a stream to its end.
+async fn until_it_ends(mut stream: reqwest::Response) {
+    let reading = async { while let Ok(Some(_)) = stream.chunk().await {} };
+    tokio::time::timeout(Duration::from_secs(20), reading)
+        .await
+        .expect("the stream ends");
+}
+
+#[tokio::test]
+async fn streams_end_with_their_token() {
+    let stand = Stand::start().await;
+    let alice = stand.alice().await;
+    let operator = stand.holder(Role::HumanOperator, "olga", None).await;
+    let session = stand.open(&alice).await;
+    let mut streams = Vec::new();
+    for (holder, path) in [
+        (&alice, format!("/v1/session/{session}/events")),
+        (&operator, "/v1/gates/events".to_owned()),
+    ] {
+        let stream = stand.send(holder, reqwest::Method::GET, &path, None).await;
+        assert!(stream.status().is_success(), "{path}");
+        streams.push(stream);
+    }
+    stand.revoke(&alice).await;
+    stand.revoke(&operator).await;
+    for stream in streams {
+        until_it_ends(stream).await;
+    }
+}
+
+#[tokio::test]
+async fn an_administrator_who_watches_leaves_one_trace() {
+    let stand = Stand::start().await;
+    let (alice, admin) = (stand.alice().await, stand.admin().await);
+    let auditor = stand.holder(Role::Auditor, "ada", None).await;
+    let session = stand.open(&alice).await;
+    let path = format!("/v1/session/{session}/events");
+    let mut stream = stand.send(&admin, reqwest::Method::GET, &path, None).await;
+    wait_for_label(&mut stream, "public").await;
+    for class in ["internal", "confidential", "secret"] {
+        let body = json!({"name": class, "sensitivity": class});
+        let datasets = format!("/v1/session/{session}/datasets");
+        stand.post(&alice, &datasets, body).await;
+        wait_for_label(&mut stream, class).await;
+    }
+    let uses = stand
+        .get(&auditor, "/v1/provenance?event=token_used_by_admin")
+        .await;
+    assert_eq!(uses["records"].as_array().unwrap().len(), 1, "{uses}");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tidegate_engine::Engine;
 use tidegate_engine::egress::EgressKey;
 use tidegate_gateway::egress::{Authority, Interception, Proxy, Settings, SystemResolver};
+use tidegate_store::TokenStore;
 use tokio::net::TcpListener;
 
 use crate::config::Config;
@@ -18,6 +19,7 @@ const KEY_FILE: &str = "egress.key";
 pub(crate) async fn open(
     config: &Config,
     engine: &Arc<Engine>,
+    tokens: Arc<dyn TokenStore>,
     gateway: SocketAddr,
 ) -> Result<Option<(Proxy, TcpListener)>, Failure> {
     let Some(listen) = config.egress.listen else {
@@ -26,12 +28,26 @@ pub(crate) async fn open(
     let refused = |error| Failure::environment(format_args!("cannot listen on {listen}: {error}"));
     let listener = TcpListener::bind(listen).await.map_err(refused)?;
     let own = listener.local_addr().map_err(refused)?;
-    let proxy = proxy(config, engine, vec![gateway, own])?;
+    let proxy = proxy(config, engine, Some(tokens), vec![gateway, own])?;
     Ok(Some((proxy, listener)))
 }
 
-/// A proxy for the sessions of an engine. `own` is where the gateway itself listens: no connection leads there.
-pub(crate) fn proxy(config: &Config, engine: &Arc<Engine>, own: Vec<SocketAddr>) -> Result<Proxy, Failure> {
+/// A proxy for sessions that come in at listeners of their own and show no credential. `own` is where the gateway itself
+/// listens: no connection leads there.
+pub(crate) fn proxy_of_bound(
+    config: &Config,
+    engine: &Arc<Engine>,
+    own: Vec<SocketAddr>,
+) -> Result<Proxy, Failure> {
+    proxy(config, engine, None, own)
+}
+
+fn proxy(
+    config: &Config,
+    engine: &Arc<Engine>,
+    tokens: Option<Arc<dyn TokenStore>>,
+    own: Vec<SocketAddr>,
+) -> Result<Proxy, Failure> {
     let key = EgressKey::in_file(&config.data_dir.join(KEY_FILE))
         .map_err(|error| Failure::environment(format_args!("{KEY_FILE}: {error}")))?;
     let destinations = config.egress.destinations.clone();
@@ -46,6 +62,7 @@ pub(crate) fn proxy(config: &Config, engine: &Arc<Engine>, own: Vec<SocketAddr>)
     let settings = Settings {
         destinations,
         key,
+        tokens,
         bounds: config.egress.bounds.clone(),
         own,
         resolver: Arc::new(SystemResolver),

@@ -9,6 +9,7 @@ mod confine;
 mod connect;
 mod console;
 mod context;
+mod descriptors;
 mod egress;
 mod failure;
 mod gates;

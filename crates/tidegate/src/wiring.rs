@@ -14,7 +14,7 @@ use tidegate_gateway::egress::Proxy;
 use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Shell, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
 use tidegate_gateway::webhook::Webhook;
-use tidegate_gateway::{App, Connectors, Server, router};
+use tidegate_gateway::{App, Connectors, Limits, Server, router};
 use tidegate_ledger::vault::Retention;
 use tidegate_ledger::{Ledger, OpenError, Options, PublicDigest, Reader};
 use tidegate_store::Mirror;
@@ -27,6 +27,7 @@ use crate::confine::SandboxShell;
 use crate::connect;
 use crate::console;
 use crate::context;
+use crate::descriptors::room_for_connections;
 use crate::egress;
 use crate::failure::Failure;
 use crate::gates;
@@ -48,7 +49,7 @@ pub(crate) struct Gateway {
     engine: Arc<Engine>,
     server: Server,
     routes: Router,
-    drain: Duration,
+    limits: Limits,
     retention: Retention,
     webhook: Option<Webhook>,
     exit: Option<(Proxy, TcpListener)>,
@@ -69,11 +70,15 @@ impl Gateway {
         let engine = engine(config, &connectors, Arc::clone(&store), provenance, telemetry)?;
         let engine = Arc::new(with_authority(with_model(engine, config)?, config)?);
         let connectors = connect::trusted(connectors, &engine, config).await?;
+        let limits = Limits {
+            connections: room_for_connections(config),
+            ..config.limits.clone()
+        };
         let mut app = App::new(
             Arc::clone(&engine),
             Arc::clone(&store) as _,
             metrics,
-            config.limits.clone(),
+            limits.clone(),
         );
         app = match &config.console {
             Some(configured) => app.with_console(console::options(configured)?),
@@ -84,7 +89,7 @@ impl Gateway {
         }
         app = app.with_connectors(connectors);
         let server = Server::bind(config.listen).await.map_err(Failure::environment)?;
-        let exit = egress::open(config, &engine, server.address()).await?;
+        let exit = egress::open(config, &engine, Arc::clone(&store) as _, server.address()).await?;
         if let Some((proxy, listener)) = &exit {
             let address = listener.local_addr().map_err(Failure::environment)?;
             app = app.with_egress(proxy, address);
@@ -97,7 +102,7 @@ impl Gateway {
             engine,
             server,
             routes: router(app),
-            drain: config.limits.drain,
+            limits,
             retention: config.retention.clone(),
             webhook,
             exit,
@@ -121,7 +126,7 @@ impl Gateway {
             server,
             engine,
             routes,
-            drain,
+            limits,
             retention,
             webhook,
             exit,
@@ -136,7 +141,7 @@ impl Gateway {
                 proxy.serve_tcp(listener, std::future::pending()).await;
             }
         });
-        let served = server.serve(routes, stop, drain).await;
+        server.serve(routes, stop, limits).await;
         // Every connection is cut with it, before the record says that the gateway stopped.
         leaving.abort();
         let _ = leaving.await;
@@ -144,7 +149,6 @@ impl Gateway {
         closing.abort();
         following.abort();
         publishing.abort();
-        served.map_err(Failure::environment)?;
         engine
             .stopped("asked to stop")
             .await
@@ -242,7 +246,7 @@ fn mcp(config: &Config, engine: &Arc<Engine>, connectors: &Arc<Connectors>) -> R
 /// The shell for agents.
 #[cfg(target_os = "linux")]
 fn shell(config: &Config, engine: &Arc<Engine>) -> Result<Arc<dyn Shell>, Failure> {
-    let proxy = egress::proxy(config, engine, vec![config.listen])?;
+    let proxy = egress::proxy_of_bound(config, engine, vec![config.listen])?;
     Ok(Arc::new(SandboxShell::open(config, engine, proxy)?))
 }
 

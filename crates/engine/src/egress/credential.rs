@@ -1,14 +1,17 @@
 //! What a client of the proxy shows to be taken for a session.
 //!
-//! A session's id is no secret: it stands in logs and records. The credential is a keyed digest of the id and of whom the
-//! session was issued to, so nothing has to be kept for each session, and none can be made without the key.
+//! A session's id is no secret: it stands in logs and records. The password is a keyed digest of the id, of whom the
+//! session was issued to and of the token that asked for it, so nothing has to be kept for each session, and none can be made
+//! without the key. The token's own digest stands behind it: a credential is good for as long as its token is. The digest is
+//! no token, and none can be made of it.
 
 use std::fmt;
 use std::path::Path;
 
+use data_encoding::HEXLOWER;
 use hmac::Mac as _;
 use tidegate_core::Ident;
-use tidegate_store::Session;
+use tidegate_store::{Session, TokenDigest};
 use zeroize::Zeroizing;
 
 use crate::origin::{OriginKey, OriginKeyError};
@@ -25,25 +28,27 @@ impl EgressKey {
         OriginKey::in_file(path).map(Self)
     }
 
-    /// The credential of a session.
-    pub(super) fn credential(&self, session: &Session) -> Credential {
-        let mac = self.0.mac(&bound(session)).finalize().into_bytes();
-        let hex = mac.iter().map(|byte| format!("{byte:02x}")).collect();
+    /// The credential of a session for whoever holds this token.
+    pub(super) fn credential(&self, session: &Session, token: &TokenDigest) -> Credential {
+        let mac = self.0.mac(&bound(session, token)).finalize().into_bytes();
+        let hex = mac.iter().chain(&token.0).map(|byte| format!("{byte:02x}"));
         Credential {
             session: session.id.clone(),
-            password: Zeroizing::new(hex),
+            password: Zeroizing::new(hex.collect()),
         }
     }
 
-    /// Whether a password is the session's, in a time that does not depend on where it differs.
-    pub(super) fn is_of(&self, session: &Session, password: &str) -> bool {
-        let decoded = decode(password);
-        decoded.is_some_and(|mac| self.0.mac(&bound(session)).verify_slice(&mac).is_ok())
+    /// The token that a password of the session's was given to, told in a time that does not depend on where it differs.
+    pub(super) fn token_of(&self, session: &Session, password: &str) -> Option<TokenDigest> {
+        let (mac, token) = password.split_at_checked(HEX_DIGITS)?;
+        let (mac, token) = (decode(mac)?, TokenDigest(*decode(token)?));
+        let is_own = self.0.mac(&bound(session, &token)).verify_slice(&*mac).is_ok();
+        is_own.then_some(token)
     }
 }
 
 /// Everything that a credential is bound to, each part with its length so that none can slide into the next.
-fn bound(session: &Session) -> Vec<u8> {
+fn bound(session: &Session, token: &TokenDigest) -> Vec<u8> {
     let opened = session.opened_at.0.to_be_bytes();
     let parts = [
         b"egress credential".as_slice(),
@@ -51,6 +56,7 @@ fn bound(session: &Session) -> Vec<u8> {
         session.user.as_str().as_bytes(),
         session.agent.as_str().as_bytes(),
         &opened,
+        &token.0,
     ];
     let spelled = parts.iter().flat_map(|part| {
         let length = u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes();
@@ -59,14 +65,12 @@ fn bound(session: &Session) -> Vec<u8> {
     spelled.collect()
 }
 
-fn decode(hex: &str) -> Option<Zeroizing<Vec<u8>>> {
-    if hex.len() != 64 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return None;
-    }
-    let bytes = (0..64)
-        .step_by(2)
-        .map(|at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok());
-    bytes.collect::<Option<Vec<_>>>().map(Zeroizing::new)
+/// How many digits each half of a password has.
+const HEX_DIGITS: usize = 64;
+
+fn decode(hex: &str) -> Option<Zeroizing<[u8; HEX_DIGITS / 2]>> {
+    let bytes = Zeroizing::new(HEXLOWER.decode(hex.as_bytes()).ok()?);
+    bytes.as_slice().try_into().ok().map(Zeroizing::new)
 }
 
 /// What a client shows: the session's id and its password. It does not print.
@@ -101,9 +105,13 @@ mod tests {
             context: ContextState::clean(),
         };
         let own = session("s1", "alice", "bot", 1);
-        let credential = key.credential(&own);
-        assert!(key.is_of(&own, &credential.password));
-        assert!(!other.is_of(&own, &credential.password));
+        let token = TokenDigest([7; 32]);
+        let credential = key.credential(&own, &token);
+        assert_eq!(key.token_of(&own, &credential.password), Some(token));
+        assert_eq!(other.token_of(&own, &credential.password), None);
+        let (mac, _) = credential.password.split_at(HEX_DIGITS);
+        let of_another_token = format!("{mac}{}", "08".repeat(32));
+        assert_eq!(key.token_of(&own, &of_another_token), None);
         for stranger in [
             session("s2", "alice", "bot", 1),
             session("s1", "bob", "bot", 1),
@@ -111,17 +119,18 @@ mod tests {
             session("s1", "alice", "bot", 2),
             session("s1a", "lice", "bot", 1),
         ] {
-            assert!(!key.is_of(&stranger, &credential.password));
+            assert_eq!(key.token_of(&stranger, &credential.password), None);
         }
         for wrong in [
             "",
             "s1",
             "zz",
-            &"é".repeat(32),
-            &"0".repeat(64),
+            mac,
+            &"é".repeat(64),
+            &"0".repeat(128),
             &credential.password[1..],
         ] {
-            assert!(!key.is_of(&own, wrong));
+            assert_eq!(key.token_of(&own, wrong), None);
         }
         assert!(!format!("{credential:?}").contains(credential.password.as_str()));
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tidegate_core::{Class, Entry, Ident, Name};
-use tidegate_store::{Admitted, Session};
+use tidegate_store::{Admitted, Session, TokenDigest, TokenStore};
 use tokio::sync::watch;
 
 pub use address::is_reserved;
@@ -39,28 +39,40 @@ pub struct Egress {
     engine: Arc<Engine>,
     destinations: Destinations,
     key: EgressKey,
+    tokens: Option<Arc<dyn TokenStore>>,
 }
 
 /// A session that connections are made for. Only a caller who may make its calls, or whoever shows its credential, has one.
 #[derive(Clone, Debug)]
-pub struct EgressSession(Ident);
+pub struct EgressSession {
+    id: Ident,
+    /// The token that its credential was given to, where it came in by one.
+    token: Option<TokenDigest>,
+}
 
 impl EgressSession {
     /// The session's id.
     #[must_use]
     pub const fn id(&self) -> &Ident {
-        &self.0
+        &self.id
     }
 }
 
 impl Egress {
-    /// Connections of an engine's sessions to these destinations.
+    /// Connections of an engine's sessions to these destinations. Without tokens no credential is good: sessions come in by
+    /// ways of their own.
     #[must_use]
-    pub const fn new(engine: Arc<Engine>, destinations: Destinations, key: EgressKey) -> Self {
+    pub const fn new(
+        engine: Arc<Engine>,
+        destinations: Destinations,
+        key: EgressKey,
+        tokens: Option<Arc<dyn TokenStore>>,
+    ) -> Self {
         Self {
             engine,
             destinations,
             key,
+            tokens,
         }
     }
 
@@ -82,27 +94,53 @@ impl Egress {
     /// When the caller may not make its calls.
     pub async fn bind(&self, caller: &Caller, id: &Ident) -> Result<EgressSession, AccessError> {
         let session = self.engine.session_for(caller, Act::Call, id).await?;
-        Ok(EgressSession(session.id.clone()))
+        Ok(EgressSession {
+            id: session.id.clone(),
+            token: None,
+        })
     }
 
-    /// The credential of a session, for whoever may make its calls.
+    /// The credential of a session, for whoever may make its calls. It is good for as long as the token that they showed.
     ///
     /// # Errors
     /// When the caller may not.
-    pub async fn issue(&self, caller: &Caller, id: &Ident) -> Result<Credential, AccessError> {
+    pub async fn issue(
+        &self,
+        caller: &Caller,
+        token: &TokenDigest,
+        id: &Ident,
+    ) -> Result<Credential, AccessError> {
         let session = self.engine.session_for(caller, Act::Call, id).await?;
-        Ok(self.key.credential(&session))
+        Ok(self.key.credential(&session, token))
     }
 
-    /// The session that a credential is of. An unknown id and a wrong password look the same.
+    /// The session that a credential is of. An unknown id, a wrong password and a revoked token look the same.
     ///
     /// # Errors
     /// When it is none, or the store does not answer.
     pub async fn known(&self, id: &Ident, password: &str) -> Result<EgressSession, AccessError> {
         let session = self.engine.store.current(id).await?;
-        let own = session.filter(|session| self.key.is_of(session, password));
-        let session = own.ok_or(AccessError::NoSession)?;
-        Ok(EgressSession(session.id.clone()))
+        let token = session.and_then(|session| self.key.token_of(&session, password));
+        let session = EgressSession {
+            id: id.clone(),
+            token: Some(token.ok_or(AccessError::NoSession)?),
+        };
+        match self.token_holds(&session).await? {
+            true => Ok(session),
+            false => Err(AccessError::NoSession),
+        }
+    }
+
+    /// Whether the token behind the session's credential is still one. A way in that nobody else can use needs none.
+    async fn token_holds(&self, session: &EgressSession) -> Result<bool, AccessError> {
+        let Some(digest) = &session.token else {
+            return Ok(true);
+        };
+        let Some(tokens) = &self.tokens else {
+            return Ok(false);
+        };
+        let token = tokens.find(digest).await?;
+        Ok(token.is_some_and(|token| token.revoked_at.is_none()))
     }
 
     /// Lets what a destination sends back into the session. INVARIANT (durable before visible): what it sends may be
@@ -130,7 +168,8 @@ impl Egress {
     }
 
     /// Resolves when the session may no longer have a connection to this target: its label rose above what the
-    /// destination may be given, it was halted, it ended, or its state cannot be read any more.
+    /// destination may be given, it was halted, it ended, the token behind its credential was revoked, or its state cannot be
+    /// read any more.
     pub async fn closed(&self, session: &EgressSession, target: &Target) {
         let Some(mut changes) = self.changes(session).await else {
             return;
@@ -143,6 +182,9 @@ impl Egress {
             match self.engine.store.current(session.id()).await {
                 Ok(Some(now)) if self.is_open(&now, target) => {}
                 Ok(_) | Err(_) => return,
+            }
+            if !matches!(self.token_holds(session).await, Ok(true)) {
+                return;
             }
             // Either a change here, or time to look for one made elsewhere.
             let _ = tokio::time::timeout(every, changes.changed()).await;

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::auth::Known;
+use crate::auth::{Known, Shown};
 use crate::extract::SessionId;
 use crate::problem::Problem;
 use crate::router::Shared;
@@ -20,7 +20,8 @@ pub(crate) struct EgressAnswer {
     proxy: String,
     /// The user name for it: the session's handle.
     username: String,
-    /// The password for it. It is good for this session alone; keep it like a token.
+    /// The password for it. It is good for this session alone, and for as long as the token that asked for it; keep it like
+    /// one.
     password: String,
     /// All of it as one URL, for `http_proxy` and `https_proxy`.
     proxy_url: String,
@@ -36,6 +37,7 @@ pub(crate) struct EgressAnswer {
 pub(crate) async fn issue(
     State(app): Shared,
     Known(caller): Known,
+    shown: Shown,
     SessionId(id): SessionId,
 ) -> Result<Answer<EgressAnswer>, Problem> {
     let Some((egress, address)) = &app.egress else {
@@ -47,7 +49,7 @@ pub(crate) async fn issue(
             detail,
         ));
     };
-    let credential = egress.issue(&caller, &id).await?;
+    let credential = egress.issue(&caller, &shown.digest, &id).await?;
     let username = credential.session.to_string();
     let password = credential.password.to_string();
     // What a handle may hold beside letters and digits, spelled as a URL has it.

@@ -13,7 +13,7 @@ use tidegate_store::Session;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::wire::StateAnswer;
-use crate::auth::Known;
+use crate::auth::{Known, Shown};
 use crate::extract::SessionId;
 use crate::problem::Problem;
 use crate::router::Shared;
@@ -29,6 +29,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 pub(crate) async fn stream(
     State(app): Shared,
     Known(caller): Known,
+    shown: Shown,
     SessionId(id): SessionId,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let place = Arc::clone(&app.streams).try_acquire_owned();
@@ -47,7 +48,7 @@ pub(crate) async fn stream(
         let event = watching.next().await?;
         Some((Ok(event), watching))
     });
-    Ok(Sse::new(events).keep_alive(KeepAlive::default()))
+    Ok(Sse::new(shown.end_with_it(events)).keep_alive(KeepAlive::default()))
 }
 
 struct Watching {
@@ -64,7 +65,7 @@ impl Watching {
     /// reconnects learns why.
     async fn next(&mut self) -> Option<Event> {
         loop {
-            let view = self.engine.context(&self.caller, &self.id).await.ok()?;
+            let view = self.engine.watched(&self.caller, &self.id).await.ok()?;
             if self.told.as_ref() != Some(&view.session) {
                 self.told = Some(Arc::clone(&view.session));
                 return event(view);

@@ -11,7 +11,7 @@ use tidegate_engine::GateFeed;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::gate_wire::GateAnswer;
-use crate::auth::Known;
+use crate::auth::{Known, Shown};
 use crate::problem::Problem;
 use crate::router::Shared;
 
@@ -23,6 +23,7 @@ use crate::router::Shared;
 pub(crate) async fn stream(
     State(app): Shared,
     Known(caller): Known,
+    shown: Shown,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let place = Arc::clone(&app.streams).try_acquire_owned();
@@ -32,7 +33,7 @@ pub(crate) async fn stream(
     let heard = heard.and_then(|id| id.parse().ok());
     let feed = app.engine.follow_gates(&caller, heard).await?;
     let events = stream::unfold((feed, place), next);
-    Ok(Sse::new(events).keep_alive(KeepAlive::default()))
+    Ok(Sse::new(shown.end_with_it(events)).keep_alive(KeepAlive::default()))
 }
 
 /// The stream ends when the gates cannot be read: a client that reconnects learns why, and misses nothing.

@@ -25,6 +25,7 @@ use std::time::Duration;
 use tidegate_core::Fault;
 use tidegate_engine::Engine;
 use tidegate_engine::egress::{Destinations, Egress, EgressKey, EgressSession, Target};
+use tidegate_store::TokenStore;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::task::JoinSet;
 
@@ -76,6 +77,8 @@ pub struct Settings {
     pub destinations: Destinations,
     /// The key of the credentials.
     pub key: EgressKey,
+    /// Who holds which token: a credential is good for as long as the token it was given to. Without them none is.
+    pub tokens: Option<Arc<dyn TokenStore>>,
     /// How much it takes on.
     pub bounds: Bounds,
     /// Where the gateway itself listens; no connection leads there.
@@ -106,6 +109,7 @@ impl Proxy {
         let Settings {
             destinations,
             key,
+            tokens,
             bounds,
             own,
             resolver,
@@ -113,7 +117,7 @@ impl Proxy {
         } = settings;
         let places = Places::new(bounds.connections, bounds.session_connections);
         Self(Arc::new(Inner {
-            egress: Arc::new(Egress::new(engine, destinations, key)),
+            egress: Arc::new(Egress::new(engine, destinations, key, tokens)),
             bounds,
             own,
             resolver,

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use tidegate_core::{Class, Control, Ident, Role};
 use tidegate_engine::Caller;
 use tidegate_engine::egress::{Destination, Destinations, EgressKey, Protocol, Scan, net};
+use tidegate_gateway::digest;
 use tidegate_gateway::egress::{Addresses, Authority, Bounds, Interception, Proxy, Resolve, Settings};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -75,6 +76,7 @@ impl Exit {
                 443,
             ]),
             key: EgressKey::in_file(&directory.join("egress.key")).unwrap(),
+            tokens: Some(stand.store.clone()),
             bounds,
             own: vec![address, stand.address],
             resolver: Arc::clone(&names) as _,
@@ -92,7 +94,11 @@ impl Exit {
             token_id: Ident::parse("tok").unwrap(),
         };
         let id = Ident::parse(&session).unwrap();
-        let issued = proxy.egress().issue(&caller, &id).await.unwrap();
+        let issued = proxy
+            .egress()
+            .issue(&caller, &digest(&alice.token), &id)
+            .await
+            .unwrap();
         let credential = basic(issued.session.as_str(), &issued.password);
         Self {
             stand,

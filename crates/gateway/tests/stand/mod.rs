@@ -19,7 +19,7 @@ use tidegate_engine::{
     ContextRules, Engine, GateRules, Model, OriginKey, Origins, Parts, Policy, Provenance, RunRules,
 };
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
-use tidegate_gateway::{App, ConsoleOptions, Limits, Server, mcp, new_token, router};
+use tidegate_gateway::{App, ConsoleOptions, Limits, Server, digest, mcp, new_token, router};
 use tidegate_ledger::disk::{Disk, RealDisk};
 use tidegate_ledger::vault::{KeySource, Vault};
 use tidegate_ledger::{Ledger, Options, Reader};
@@ -120,7 +120,7 @@ impl Stand {
         let stop_signal = async move {
             let _ = stopped.await;
         };
-        tokio::spawn(server.serve(router(app), stop_signal, limits.drain));
+        tokio::spawn(server.serve(router(app), stop_signal, limits));
         Self {
             address,
             client: Client::new(),
@@ -139,6 +139,12 @@ impl Stand {
             token: made.text,
             role,
         }
+    }
+
+    /// Takes a token back.
+    pub async fn revoke(&self, holder: &Holder) {
+        let record = self.store.find(&digest(&holder.token)).await.unwrap().unwrap();
+        assert!(self.store.revoke(&record.id, Moment(1)).await.unwrap());
     }
 
     pub async fn alice(&self) -> Holder {

@@ -17,6 +17,7 @@ pub(super) fn read(root: &mut Section<'_, '_>) -> Limits {
         ("body_bytes", 1_024..=256 << 20, &mut limits.body_bytes),
         ("json_depth", 4..=120, &mut limits.json_depth),
         ("plan_calls", 1..=4_096, &mut limits.plan_calls),
+        ("connections", 1..=100_000, &mut limits.connections),
         ("streams", 1..=100_000, &mut limits.streams),
     ] {
         if let Some(count) = read(key, range).and_then(|count| usize::try_from(count).ok()) {
@@ -25,6 +26,7 @@ pub(super) fn read(root: &mut Section<'_, '_>) -> Limits {
     }
     for (key, range, bound) in [
         ("request_timeout_ms", 100..=600_000, &mut limits.request_timeout),
+        ("idle_ms", 100..=3_600_000, &mut limits.idle),
         ("drain_ms", 0..=600_000, &mut limits.drain),
     ] {
         if let Some(millis) = read(key, range) {

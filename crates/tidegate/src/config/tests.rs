@@ -315,12 +315,22 @@ fn servers_are_commands_or_addresses() {
 fn what_detection_is_told_is_part_of_the_policy() {
     let exit = |rule| format!("[[detect.exits]]\nrule = \"{rule}\"\ntool = \"a\"\nreason = \"ours\"\n");
     let (one, other) = (exit("email"), exit("phone"));
-    let version = |text: &str| config(&format!("[tools.a]\nexternal = true\n{text}")).policy.version;
+    let version = |text: &str| {
+        config(&format!("[tools.a]\nexternal = true\n{text}"))
+            .policy
+            .version
+    };
     let none = version("");
     assert_ne!(version(&one), none);
     assert_ne!(version(&one), version(&other));
-    assert_eq!(version(&format!("{one}{other}")), version(&format!("{other}{one}")));
-    for told in ["internal_domains = [\"corp.example\"]", "injection_threshold = 0.7"] {
+    assert_eq!(
+        version(&format!("{one}{other}")),
+        version(&format!("{other}{one}"))
+    );
+    for told in [
+        "internal_domains = [\"corp.example\"]",
+        "injection_threshold = 0.7",
+    ] {
         assert_ne!(version(&format!("[detect]\n{told}\n")), none, "{told}");
     }
 }

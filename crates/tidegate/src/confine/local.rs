@@ -67,7 +67,7 @@ impl LocalSession {
 
     /// Its way out.
     pub(crate) async fn way(&self, config: &Config) -> Result<Way, Failure> {
-        let proxy = egress::proxy(config, &self.engine, Vec::new())?;
+        let proxy = egress::proxy_of_bound(config, &self.engine, Vec::new())?;
         let way = Way::through(&proxy, &self.engine, &self.caller, &self.id).await;
         way.map_err(Failure::environment)
     }

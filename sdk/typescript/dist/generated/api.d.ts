@@ -692,7 +692,10 @@ export interface components {
         EgressAnswer: {
             /** @description The highest class that any destination may be given: above it, nothing is reached. Nothing where all are blocked. */
             highest_ceiling?: string | null;
-            /** @description The password for it. It is good for this session alone; keep it like a token. */
+            /**
+             * @description The password for it. It is good for this session alone, and for as long as the token that asked for it; keep it like
+             *     one.
+             */
             password: string;
             /** @description Where the proxy listens. */
             proxy: string;

@@ -24,7 +24,7 @@ use super::belonging::{SESSION, check_place, json_type, named_session, refuse, r
 use super::carried::Carried;
 use super::lingering::Lingering;
 use super::streams::{Reader, Stream};
-use crate::auth::Known;
+use crate::auth::{Known, Shown};
 use crate::mcp::Mcp;
 use crate::mcp::era::{self, Era};
 use crate::mcp::message::{Message, code};
@@ -44,6 +44,7 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(crate) async fn post(
     State(app): Shared,
     Known(caller): Known,
+    shown: Shown,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
@@ -61,10 +62,16 @@ pub(crate) async fn post(
             return refuse_to(bad.id(), StatusCode::BAD_REQUEST, bad.code(), &reason);
         }
     };
-    take(&mcp, &caller, &headers, message).await
+    take(&mcp, &caller, shown, &headers, message).await
 }
 
-async fn take(mcp: &Arc<Mcp>, caller: &Caller, headers: &HeaderMap, message: Message) -> Response {
+async fn take(
+    mcp: &Arc<Mcp>,
+    caller: &Caller,
+    shown: Shown,
+    headers: &HeaderMap,
+    message: Message,
+) -> Response {
     let session = match session_of(mcp, caller, headers, &message).await {
         Ok(session) => session,
         Err(refusal) => return *refusal,
@@ -83,7 +90,7 @@ async fn take(mcp: &Arc<Mcp>, caller: &Caller, headers: &HeaderMap, message: Mes
             let greets = era == Era::Greeted && request.method() == "initialize";
             let (outlet, outgoing) = Outlet::new();
             let work = Carried::new(Arc::clone(&session).handle(request, outlet));
-            let mut response = answer(&session, era, outgoing, work).await;
+            let mut response = answer(&session, shown, era, outgoing, work).await;
             if greets && let Ok(id) = HeaderValue::from_str(session.id.as_str()) {
                 response.headers_mut().insert(SESSION, id);
             }
@@ -93,7 +100,12 @@ async fn take(mcp: &Arc<Mcp>, caller: &Caller, headers: &HeaderMap, message: Mes
 }
 
 /// Opens the stream for what belongs to no request, or takes up one that broke off.
-pub(crate) async fn get(State(app): Shared, Known(caller): Known, headers: HeaderMap) -> Response {
+pub(crate) async fn get(
+    State(app): Shared,
+    Known(caller): Known,
+    shown: Shown,
+    headers: HeaderMap,
+) -> Response {
     let session =
         ready(&app, &headers).and_then(|mcp| named_session(&mcp, &caller, &headers, RawValue::NULL.get()));
     let session = match session {
@@ -109,7 +121,7 @@ pub(crate) async fn get(State(app): Shared, Known(caller): Known, headers: Heade
     };
     let broken = headers.get(LAST_EVENT).and_then(|id| id.to_str().ok());
     if let Some((stream, event)) = broken.and_then(|id| session.streams.of(id)) {
-        return events(resumable(stream, event));
+        return events(shown, resumable(stream, event));
     }
     let (outlet, outgoing) = Outlet::new();
     let kept = session.ways.open_general(outlet.clone());
@@ -118,13 +130,11 @@ pub(crate) async fn get(State(app): Shared, Known(caller): Known, headers: Heade
             outlet.send(&message).await;
         }
     });
-    events(stream::unfold(
-        (outgoing, place),
-        |(mut outgoing, place)| async move {
-            let message = outgoing.recv().await?;
-            Some((event(message.into_line()), (outgoing, place)))
-        },
-    ))
+    let general = stream::unfold((outgoing, place), |(mut outgoing, place)| async move {
+        let message = outgoing.recv().await?;
+        Some((event(message.into_line()), (outgoing, place)))
+    });
+    events(shown, general)
 }
 
 /// Ends a session's conversations.
@@ -156,6 +166,7 @@ fn ready(app: &App, headers: &HeaderMap) -> Result<Arc<Mcp>, Box<Response>> {
 /// The answer to a request: as JSON when it comes alone and soon, as a stream otherwise.
 async fn answer(
     session: &Session,
+    shown: Shown,
     era: Era,
     outgoing: mpsc::Receiver<Outgoing>,
     mut work: Carried,
@@ -189,9 +200,9 @@ async fn answer(
         // The first event says nothing but its name, so that a stream that breaks at once can be taken up too.
         let named = Event::default().id(id).retry(RETRY).data("");
         let named = stream::iter([Ok::<_, Infallible>(named)]);
-        return events(futures_util::StreamExt::chain(named, readable));
+        return events(shown, futures_util::StreamExt::chain(named, readable));
     }
-    events(stream::unfold(
+    let answering = stream::unfold(
         (first, outgoing, false),
         |(first, mut outgoing, over)| async move {
             if over {
@@ -204,7 +215,8 @@ async fn answer(
             let over = matches!(message, Outgoing::Answer { .. });
             Some((event(message.into_line()), (None, outgoing, over)))
         },
-    ))
+    );
+    events(shown, answering)
 }
 
 /// In the stateless era the status says what programs on the way can act on.
@@ -231,6 +243,7 @@ fn event(line: String) -> Result<Event, Infallible> {
     Ok(Event::default().event("message").data(line))
 }
 
-fn events(events: impl Events<Item = Result<Event, Infallible>> + Send + 'static) -> Response {
+fn events(shown: Shown, events: impl Events<Item = Result<Event, Infallible>> + Send + 'static) -> Response {
+    let events = shown.end_with_it(events);
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
