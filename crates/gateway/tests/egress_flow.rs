@@ -75,15 +75,17 @@ async fn a_tunnel_carries_tls_to_the_host_that_it_names() {
 async fn the_label_and_the_request_itself_decide_and_a_denial_helps() {
     let exit = Exit::start().await;
     let port = exit.plain.address.port();
-    let post = async |name: &str, body: &str| {
+    let post_bytes = async |name: &str, body: &[u8]| {
         let host = format!("{name}:{port}");
-        let rest = format!("Content-Length: {}\r\n\r\n{body}", body.len());
         let credential = &exit.credential;
-        let text = format!(
-            "POST http://{host}/ HTTP/1.1\r\nHost: {host}\r\nProxy-Authorization: {credential}\r\n{rest}"
+        let head = format!(
+            "POST http://{host}/ HTTP/1.1\r\nHost: {host}\r\nProxy-Authorization: {credential}\r\n\
+             Content-Length: {}\r\n\r\n",
+            body.len()
         );
-        exit.send(text.as_bytes()).await
+        exit.send(&[head.as_bytes(), body].concat()).await
     };
+    let post = async |name: &str, body: &str| post_bytes(name, body.as_bytes()).await;
     let canary = ["AKIA", "Q3XGZ7MWL4PN", "RT2B"].concat();
     let json = format!("{{\"note\": \"the key is {canary}\"}}");
     let form = format!("note=key+{}", canary.replace("AKIA", "%41K%49A"));
@@ -97,6 +99,14 @@ async fn the_label_and_the_request_itself_decide_and_a_denial_helps() {
         assert!(denied.starts_with("HTTP/1.1 403 "), "{carried}: {denied}");
         assert_eq!(problem(&denied)["rule"], "arguments-above-ceiling", "{carried}");
         assert!(!denied.contains("Q3XGZ7MWL4PN"), "{denied}");
+    }
+    let wide = |order: fn(u16) -> [u8; 2]| {
+        let letters = format!("{{\"note\":\"the key is {escaped}\"}}");
+        letters.encode_utf16().flat_map(order).collect::<Vec<u8>>()
+    };
+    for order in [u16::to_le_bytes, u16::to_be_bytes] {
+        let denied = post_bytes("public.test", &wide(order)).await;
+        assert_eq!(problem(&denied)["rule"], "arguments-above-ceiling", "{denied}");
     }
     assert_eq!(exit.plain.connections(), 0);
     assert!(

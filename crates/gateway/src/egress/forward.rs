@@ -273,15 +273,33 @@ fn carried(parts: &axum::http::request::Parts, path: &str, body: &Bytes) -> Resu
         text.push('\n');
     }
     let mut sent: Vec<String> = as_it_reads(path).into_iter().chain([text]).collect();
-    let body = String::from_utf8_lossy(body);
-    let documents = strict::read_all(&body)?;
-    if !body.is_empty() {
+    let mut documents = Vec::new();
+    let narrow = (!body.is_empty()).then(|| String::from_utf8_lossy(body).into_owned());
+    for body in narrow.into_iter().chain(in_wide_letters(body)) {
+        documents.append(&mut strict::read_all(&body)?);
         sent.extend(as_it_reads(&body));
-        sent.push(body.into_owned());
+        sent.push(body);
     }
     let texts = sent.into_iter().map(serde_json::Value::String);
     let documents = (!documents.is_empty()).then_some(serde_json::Value::Array(documents));
     Ok(Sent(texts.chain(documents).map(Payload::new).collect()))
+}
+
+/// A body that may be text in letters of two bytes each, as it reads in either order of them. Plain text has no zero bytes, and
+/// such a text has many.
+fn in_wide_letters(body: &[u8]) -> impl Iterator<Item = String> {
+    let zeros = body.iter().filter(|byte| **byte == 0).count();
+    let is_wide =
+        zeros > body.len() / 8 || body.starts_with(&[0xff, 0xfe]) || body.starts_with(&[0xfe, 0xff]);
+    let orders = is_wide.then_some([u16::from_le_bytes, u16::from_be_bytes]);
+    orders.into_iter().flatten().map(|order: fn([u8; 2]) -> u16| {
+        let letters: Vec<u16> = body
+            .chunks_exact(2)
+            .filter_map(|pair| pair.try_into().ok())
+            .map(order)
+            .collect();
+        String::from_utf16_lossy(&letters)
+    })
 }
 
 /// A text without its percent signs, if it has any.
