@@ -400,12 +400,38 @@ fn it_recovers_by_itself_when_the_disk_does() {
 
 /// A disk whose syncs wait until they are let through.
 #[derive(Clone, Default)]
-struct SlowDisk(Arc<(Mutex<bool>, Condvar)>);
+struct SlowDisk(Arc<(Mutex<Slow>, Condvar)>);
+
+#[derive(Default)]
+struct Slow {
+    stuck: bool,
+    asked: bool,
+}
 
 impl SlowDisk {
     fn set_stuck(&self, stuck: bool) {
-        *self.0.0.lock().unwrap() = stuck;
+        self.0.0.lock().unwrap().stuck = stuck;
         self.0.1.notify_all();
+    }
+
+    fn wait_until_asked(&self) {
+        let (slow, changed) = &*self.0;
+        drop(
+            changed
+                .wait_while(slow.lock().unwrap(), |slow| !slow.asked)
+                .unwrap(),
+        );
+    }
+
+    /// Waits like a sync of the disk.
+    fn sync(&self) {
+        let (slow, changed) = &*self.0;
+        let mut slow = slow.lock().unwrap();
+        if slow.stuck {
+            slow.asked = true;
+            changed.notify_all();
+        }
+        drop(changed.wait_while(slow, |slow| slow.stuck).unwrap());
     }
 }
 
@@ -434,8 +460,7 @@ impl DiskFile for SlowFile {
         self.0.write_at(bytes, position)
     }
     fn sync_data(&mut self) -> io::Result<()> {
-        let (stuck, changed) = &*self.1.0;
-        drop(changed.wait_while(stuck.lock().unwrap(), |stuck| *stuck).unwrap());
+        self.1.sync();
         self.0.sync_data()
     }
 }
@@ -447,9 +472,15 @@ async fn a_full_queue_refuses_at_once_and_loses_nothing() {
     options.queue = 8;
     let ledger = Ledger::open(&house.dir, options).unwrap();
     disk.set_stuck(true);
+    let ledger = Arc::new(ledger);
+    let lone = {
+        let ledger = Arc::clone(&ledger);
+        std::thread::spawn(move || ledger.append_blocking(session("s"), &decision("t"), at(0)))
+    };
+    disk.wait_until_asked();
     let mut waiting = Vec::new();
     let mut refusals = 0;
-    // While the disk is stuck, the thread holds at most one batch and the queue eight more.
+    // While the disk is stuck, one is at the desk, the thread holds at most one batch and the queue eight more.
     while refusals < 100 {
         let mut append = Box::pin(ledger.append(session("s"), &decision("t"), at(0)));
         let now = std::future::poll_fn(|context| {
@@ -466,7 +497,8 @@ async fn a_full_queue_refuses_at_once_and_loses_nothing() {
     }
     assert!((8..=8 + 2048).contains(&waiting.len()));
     disk.set_stuck(false);
-    let accepted = waiting.len() as u64;
+    let accepted = waiting.len() as u64 + 1;
+    lone.join().unwrap().unwrap();
     for append in waiting {
         append.await.unwrap();
     }

@@ -468,3 +468,30 @@ fn a_ledger_verifies_and_reads_while_it_is_written() {
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
 }
+
+/// Some callers commit on the spot and others are committed for: what one of them hands over without waiting stays in its order.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_one_caller_hands_over_stays_in_its_order() {
+    let house = house::room();
+    let dir = house.path().join("ledger");
+    let ledger = std::sync::Arc::new(Ledger::open(&dir, Options::new(&dir)).unwrap());
+    let callers = (0..4).map(|caller| {
+        let ledger = std::sync::Arc::clone(&ledger);
+        tokio::spawn(async move {
+            let chain = session(&format!("s{caller}"));
+            for round in 0..50_u64 {
+                let both = [0, 1].map(|_| ledger.append(chain.clone(), &decision("t"), at(0)));
+                for (append, place) in both.into_iter().zip([0, 1]) {
+                    assert_eq!(append.await.unwrap().seq, 2 * round + place);
+                }
+                tokio::task::yield_now().await;
+            }
+        })
+    });
+    for caller in callers.collect::<Vec<_>>() {
+        caller.await.unwrap();
+    }
+    ledger.close().unwrap();
+    let report = tidegate_ledger::verify(&dir, tidegate_ledger::Trust::DIRECTORY).unwrap();
+    assert_eq!((report.records, report.chains, report.closed), (400, 4, true));
+}

@@ -46,9 +46,14 @@ impl Heads {
         self.young.insert(chain.clone(), head);
     }
 
+    /// Whether there are so many that some are to be dropped.
+    pub(super) fn are_many(&self) -> bool {
+        self.young.len() >= self.half
+    }
+
     /// Between commits: drops what was not used lately if there is too much. Everything in memory is durable then.
     pub(super) fn trim(&mut self) -> Result<(), IndexError> {
-        if self.young.len() < self.half {
+        if !self.are_many() {
             return Ok(());
         }
         // INVARIANT (a dropped head is in the index).

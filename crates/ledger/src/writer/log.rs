@@ -84,17 +84,21 @@ impl Log {
 
     /// Makes sure there is a segment with room for a payload, beginning one if need be. Says whether it did.
     pub(super) fn make_room(&mut self, payload: usize) -> io::Result<bool> {
-        let needed = (FRAME_HEADER_LEN + payload) as u64;
-        let fits = match (&self.file, &self.newest) {
-            (Some(open), Some(segment)) => segment.end + needed <= open.capacity,
-            _ => false,
-        };
-        if fits {
+        if self.has_room(payload) {
             return Ok(false);
         }
         self.file = None;
-        self.begin_segment(needed)?;
+        self.begin_segment((FRAME_HEADER_LEN + payload) as u64)?;
         Ok(true)
+    }
+
+    /// Whether the segment in use has room for a payload.
+    pub(super) fn has_room(&self, payload: usize) -> bool {
+        let needed = (FRAME_HEADER_LEN + payload) as u64;
+        match (&self.file, &self.newest) {
+            (Some(open), Some(segment)) => segment.end + needed <= open.capacity,
+            _ => false,
+        }
     }
 
     /// Writes records as one frame and waits until they are durable. There must be room.

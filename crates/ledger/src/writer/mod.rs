@@ -1,11 +1,17 @@
-//! Appending: one thread owns the files, many callers share its commits.
+//! Appending: one desk with the files, and many callers who share its commits.
 //!
 //! A caller hands its record over and waits; the thread takes everything that has gathered, links and hashes it,
 //! writes it as one frame and waits for the disk once. So the disk's slowness is shared by all who wait, and nobody is
 //! told "recorded" before it is so. What waits is bounded: a full queue answers at once, and the caller, who fails
-//! closed, releases nothing.
+//! closed, releases nothing. A caller who comes alone finds the desk free and commits there itself: waking another thread
+//! and being woken by it would cost as much again as the disk.
+//!
+//! INVARIANT (in their order): what one caller hands over is recorded in that order. So nobody commits on the spot while
+//! anything is queued, and what is queued counts as waiting until it is recorded.
 
+mod desk;
 mod heads;
+mod indexer;
 mod log;
 mod recover;
 mod signer;
@@ -14,10 +20,12 @@ mod thread;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::slice;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, SystemTime};
 
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::disk::{Disk, RealDisk};
@@ -25,7 +33,8 @@ use crate::key_file::KeyFileError;
 use crate::name::{DigestKey, KeyedDigest};
 use crate::record::{self, Chain, Hash};
 use crate::{Event, PublicKey};
-use thread::{Job, Pending, Reply};
+use desk::{Desk, Pending, Reply};
+use thread::Job;
 
 /// How a ledger is kept. Start from [`Options::new`].
 #[derive(Clone)]
@@ -138,9 +147,17 @@ pub struct CloseError(pub(crate) io::ErrorKind);
 /// A ledger open for appending. Dropping it closes it.
 pub struct Ledger {
     queue: SyncSender<Job>,
+    writing: Arc<Writing>,
     thread: Mutex<Option<std::thread::JoinHandle<Result<(), CloseError>>>>,
     digests: DigestKey,
     public: PublicKey,
+}
+
+/// What callers and the thread share.
+struct Writing {
+    desk: Mutex<Desk>,
+    /// How many appends are queued and not recorded yet.
+    waiting: AtomicUsize,
 }
 
 impl Ledger {
@@ -158,11 +175,17 @@ impl Ledger {
         let opened = recover::open(dir, &options)?;
         let (digests, public) = (opened.log.digest_key(), opened.log.public_key());
         let (queue, jobs): (_, Receiver<Job>) = sync_channel(options.queue.max(1));
+        let writing = Arc::new(Writing {
+            desk: Mutex::new(Desk::new(opened, &options)),
+            waiting: AtomicUsize::new(0),
+        });
+        let shared = Arc::clone(&writing);
         let thread = std::thread::Builder::new()
             .name("ledger".to_owned())
-            .spawn(move || thread::run(opened, &options, &jobs))?;
+            .spawn(move || thread::run(&shared, &jobs))?;
         Ok(Self {
             queue,
+            writing,
             thread: Mutex::new(Some(thread)),
             digests,
             public,
@@ -261,12 +284,49 @@ impl Ledger {
             at_ms: record::to_ms(at),
             reply,
         };
-        self.queue
-            .try_send(Job::Append(pending))
-            .map_err(|refused| match refused {
+        if may_wait_here(&pending.reply)
+            && let Some(mut desk) = self.free_desk(&pending)
+        {
+            let knew = desk.due().is_some();
+            desk.record(vec![pending]);
+            if knew != desk.due().is_some() || desk.has_chores() {
+                // When the queue is full the thread has work already, and does this after it.
+                let _ = self.queue.try_send(Job::Chores);
+            }
+            return Ok(());
+        }
+        self.hand_over(pending)
+    }
+
+    fn hand_over(&self, pending: Pending) -> Result<(), AppendError> {
+        self.writing.waiting.fetch_add(1, Ordering::SeqCst);
+        self.queue.try_send(Job::Append(pending)).map_err(|refused| {
+            self.writing.waiting.fetch_sub(1, Ordering::SeqCst);
+            match refused {
                 TrySendError::Full(_) => AppendError::Overloaded,
                 TrySendError::Disconnected(_) => AppendError::Closed,
-            })
+            }
+        })
+    }
+
+    /// The desk, if nobody is at it, nobody waits for it, and one caller may use it for this.
+    fn free_desk(&self, pending: &Pending) -> Option<MutexGuard<'_, Desk>> {
+        let desk = match self.writing.desk.try_lock() {
+            Ok(desk) => desk,
+            Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => return None,
+        };
+        // INVARIANT (in their order).
+        let nobody_waits = self.writing.waiting.load(Ordering::SeqCst) == 0;
+        (nobody_waits && desk.suits_one(pending)).then_some(desk)
+    }
+}
+
+/// Whether this thread may wait for the disk: whoever waits as a thread does anyway, and a runtime with another worker goes on
+/// meanwhile.
+fn may_wait_here(reply: &Reply) -> bool {
+    match reply {
+        Reply::Thread(_) => true,
+        Reply::Future(_) => Handle::try_current().is_ok_and(|runtime| runtime.metrics().num_workers() > 1),
     }
 }
 
