@@ -14,7 +14,7 @@ use tidegate_engine::{
 };
 use tidegate_store::{Gate, Session};
 
-use crate::mcp::{Definition, Kind, Object, Pins, Standing, digest};
+use crate::mcp::{Definition, Kind, Object, Pins, Standing, digest, said};
 
 /// The tools of the connectors.
 #[derive(Default)]
@@ -124,7 +124,8 @@ impl Connectors {
                 kind: Kind::Tool,
                 name: offer.tool.clone(),
                 digest: object
-                    .and_then(|object| digest(Kind::Tool, &object))
+                    .and_then(|object| said(Kind::Tool, &object))
+                    .map(|said| digest(&said))
                     .unwrap_or_default(),
                 gives_orders,
             };

@@ -137,14 +137,32 @@ async fn a_tool_that_changes_after_it_was_seen_is_held_until_approved() {
     assert!(names(client.ask("tools/list", json!({})).await).contains(&"echo".to_owned()));
     client.call("change", json!({})).await;
     assert!(client.notified("notifications/tools/list_changed"));
-    let held = client.call("echo", json!({})).await;
-    assert_eq!(held["structuredContent"]["rule"], "definition-changed");
-    assert!(!names(client.ask("tools/list", json!({})).await).contains(&"echo".to_owned()));
+    // One says something else in its description, the other in a member that nobody here knows.
+    let left = names(client.ask("tools/list", json!({})).await);
+    for tool in ["echo", "log"] {
+        let held = client.call(tool, json!({})).await;
+        assert_eq!(held["structuredContent"]["rule"], "definition-changed", "{tool}");
+        assert!(!left.contains(&tool.to_owned()), "{tool}");
+    }
 
     let pins = Pins::in_directory(stand.directory.path());
     assert!(pins.approve("scripted", "echo").unwrap());
     assert!(names(client.ask("tools/list", json!({})).await).contains(&"echo".to_owned()));
     assert_eq!(text_of(&client.call("echo", json!({})).await), "{}");
+}
+
+#[tokio::test]
+async fn a_task_that_the_session_did_not_begin_is_none() {
+    let servers = vec![server("scripted", true, scripted(&[]))];
+    let stand = Stand::start_mcp(Setting::default(), policy(""), servers, options()).await;
+    let mut client = Client::greet(&stand).await;
+    for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+        let answer = client.exchange(method, json!({"taskId": "task-1"})).await;
+        assert_eq!(
+            answer["error"]["data"]["rule"], "unknown-task",
+            "{method}: {answer}"
+        );
+    }
 }
 
 /// The names of what is listed.

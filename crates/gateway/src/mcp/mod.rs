@@ -31,8 +31,8 @@ use tidegate_engine::{Caller, Engine, OpenRequest, OpenSessionError};
 
 pub(crate) use downstream::http;
 pub(crate) use object::{Object, raw};
-pub(crate) use pins::digest;
 pub use pins::{Checked, Definition, Kind, Pin, Pins, Standing};
+pub(crate) use pins::{digest, said};
 pub use shell::{NotRun, RUN_COMMAND, Ran, Shell, Wanted};
 pub use upstream::{Reach, Upstream};
 

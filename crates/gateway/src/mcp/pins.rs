@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::object::Object;
@@ -59,8 +59,8 @@ impl Kind {
         }
     }
 
-    /// What one says of itself, beside its name.
-    pub(crate) const fn words(self) -> &'static [&'static str] {
+    /// What every one says of itself, beside its name.
+    const fn words(self) -> &'static [&'static str] {
         match self {
             Self::Tool => &[
                 "title",
@@ -280,16 +280,29 @@ fn stand(pins: &mut BTreeMap<String, Pin>, server: &str, definition: &Definition
     held(true)
 }
 
-/// The digest of what something says of itself. The order of members does not count. `None` when it cannot be read.
-pub(crate) fn digest(kind: Kind, item: &Object) -> Option<String> {
-    let member = |name: &&str| match item.get(name) {
+/// Everything that something says of itself, its name first: a client may show all of it to a model. What everything of its
+/// kind says has its place; whatever else is said follows with its name, in the order of names. `_meta` is for programs. `None`
+/// when it cannot be read.
+pub(crate) fn said(kind: Kind, item: &Object) -> Option<Value> {
+    let usual = || std::iter::once(kind.name()).chain(kind.words().iter().copied());
+    let member = |name: &str| match item.get(name) {
         Some(raw) => strict::read(raw).ok(),
         None => Some(Value::Null),
     };
-    let names = std::iter::once(kind.name()).chain(kind.words().iter().copied());
-    let definition: Option<Vec<Value>> = names.map(|name| member(&name)).collect();
-    let hash = Sha256::digest(Value::Array(definition?).to_string().as_bytes());
-    Some(hash.iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut said: Vec<Value> = usual().map(member).collect::<Option<_>>()?;
+    let is_other = |name: &str| name != "_meta" && !usual().any(|usual| usual == name);
+    let mut others: Vec<_> = item.members().filter(|(name, _)| is_other(name)).collect();
+    others.sort_by_key(|(name, _)| *name);
+    for (name, raw) in others {
+        said.push(json!([name, strict::read(raw).ok()?]));
+    }
+    Some(Value::Array(said))
+}
+
+/// The digest of what something said of itself.
+pub(crate) fn digest(said: &Value) -> String {
+    let hash = Sha256::digest(said.to_string().as_bytes());
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -373,7 +386,7 @@ mod tests {
 
     #[test]
     fn the_digest_sees_what_steers_and_not_how_it_is_written() {
-        let digest = |text: &str| digest(Kind::Tool, &serde_json::from_str(text).unwrap()).unwrap();
+        let digest = |text: &str| digest(&said(Kind::Tool, &serde_json::from_str(text).unwrap()).unwrap());
         let first = digest(r#"{"name":"a","description":"x","inputSchema":{"a":1,"b":2}}"#);
         assert_eq!(
             first,
@@ -383,5 +396,11 @@ mod tests {
             first,
             digest(r#"{"name":"a","description":"y","inputSchema":{"a":1,"b":2}}"#)
         );
+        let more = r#"{"name":"a","description":"x","inputSchema":{"a":1,"b":2},"usage":"u","icons":[]}"#;
+        let other = r#"{"usage":"v","icons":[],"name":"a","description":"x","inputSchema":{"a":1,"b":2}}"#;
+        let same = r#"{"icons":[],"usage":"u","name":"a","description":"x","inputSchema":{"a":1,"b":2}}"#;
+        assert_ne!(digest(more), first);
+        assert_ne!(digest(more), digest(other));
+        assert_eq!(digest(more), digest(same));
     }
 }

@@ -172,17 +172,11 @@ impl Session {
 
     async fn on_task(&self, key: u64, outlet: &Outlet, request: Envelope) -> Result<Envelope, Stopped> {
         let id = request.params().text("taskId").unwrap_or_default();
-        let known = self.task(&id);
-        let (server, subject) = match known {
-            Some(known) => known,
-            None => (
-                self.only_server().ok_or_else(|| {
-                    Stopped::by("unknown-task", "no task has this id", "look at tasks/list")
-                        .coded(code::INVALID_PARAMS)
-                })?,
-                self.surface(0, Surface::Other)?,
-            ),
-        };
+        // What comes of a task counts as its tool's, so a task whose tool nobody knows is none.
+        let (server, subject) = self.task(&id).ok_or_else(|| {
+            let reason = "this session began no task of this id, or its id was given out twice";
+            Stopped::by("unknown-task", reason, "call the tool again").coded(code::INVALID_PARAMS)
+        })?;
         let errand = Errand {
             key,
             outlet: outlet.clone(),

@@ -18,9 +18,6 @@ use crate::mcp::outlet::Outlet;
 use crate::mcp::pins::Standing;
 use crate::mcp::strict;
 
-/// The most tasks of one session whose tool is remembered.
-const MOST_TASKS: usize = 10_000;
-
 /// A request on its way.
 pub(super) struct Errand {
     /// The request under way that it belongs to.
@@ -277,17 +274,12 @@ impl Session {
         let Some(task) = task.filter(|task| task.len() <= 512) else {
             return;
         };
-        let mut tasks = locked(&self.tasks);
-        if tasks.len() < MOST_TASKS {
-            tasks
-                .entry(task.to_owned())
-                .or_insert_with(|| (server, subject.clone()));
-        }
+        locked(&self.tasks).began(task, server, subject);
     }
 
     /// The server and tool behind a task.
     pub(super) fn task(&self, id: &str) -> Option<(usize, Name)> {
-        locked(&self.tasks).get(id).cloned()
+        locked(&self.tasks).owner(id)
     }
 
     /// A surface of a server, as the rules know it.

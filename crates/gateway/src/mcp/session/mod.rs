@@ -14,6 +14,7 @@ mod rounds;
 mod shell;
 mod stopped;
 mod talks;
+mod tasks;
 mod unanswered;
 mod upward;
 mod veil;
@@ -24,7 +25,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use tidegate_core::{Class, Ident, Name};
+use tidegate_core::{Class, Ident};
 use tidegate_engine::Caller;
 
 use super::Mcp;
@@ -35,6 +36,7 @@ use catalog::Catalog;
 use introduced::Introduced;
 pub(crate) use stopped::Stopped;
 pub(crate) use talks::Resumed;
+use tasks::Tasks;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -62,7 +64,7 @@ pub(crate) struct Session {
     /// Calls whose servers ask in a way that their client does not hear.
     talks: Mutex<talks::Talks>,
     /// The server and the tool behind each task.
-    tasks: Mutex<HashMap<String, (usize, Name)>>,
+    tasks: Mutex<Tasks>,
     /// The label that the client was last told of.
     told: Mutex<Class>,
     /// Whether the client has left for good.
@@ -167,6 +169,8 @@ impl Session {
         };
         let connection = entry.link.connection(&hello, listen).await?;
         if begun {
+            // What was begun in another conversation is gone, and its ids may come again for something else.
+            locked(&self.tasks).forget(server);
             self.restore(server, &connection).await;
         }
         Ok(connection)

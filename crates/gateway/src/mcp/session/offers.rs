@@ -1,6 +1,5 @@
 //! What servers say of the things they offer, looked into and compared with what they said before.
 
-use serde_json::Value;
 use tidegate_core::Name;
 use tidegate_engine::{HeldDefinition, Payload};
 
@@ -8,7 +7,6 @@ use super::Session;
 use super::stopped::Stopped;
 use crate::mcp::object::Object;
 use crate::mcp::pins::{self, Definition, Kind, Standing};
-use crate::mcp::strict;
 
 impl Session {
     /// The things that may be shown, of those that a server lists. Which are held is remembered.
@@ -120,15 +118,10 @@ impl Session {
             let reason = "a definition cannot be read, so none of its server's is trusted";
             Stopped::by("unreadable", reason, "have the server's author look at it")
         };
-        let digest = pins::digest(kind, item).ok_or_else(unreadable)?;
-        let words: Vec<_> = kind
-            .words()
-            .iter()
-            .filter_map(|member| item.get(member).and_then(|raw| strict::read(raw).ok()))
-            .collect();
+        let said = pins::said(kind, item).ok_or_else(unreadable)?;
+        let digest = pins::digest(&said);
         let name = Name::parse("definition").map_err(|_| unreadable())?;
-        let words = Payload::new(Value::Array(words));
-        let gives_orders = self.engine().gives_orders(&name, &words).await;
+        let gives_orders = self.engine().gives_orders(&name, &Payload::new(said)).await;
         Ok(Definition {
             kind,
             name: item.text(kind.name()).unwrap_or_default(),
@@ -141,6 +134,6 @@ impl Session {
 /// Whether something says more of itself than its name. A server of files lists thousands of resources that do not, and
 /// there is nothing in those that could be changed.
 fn says_something(kind: Kind, item: &Object) -> bool {
-    let words = ["title", "description", "annotations"];
-    kind != Kind::Resource || words.iter().any(|member| item.get(member).is_some())
+    let dry = ["uri", "name", "mimeType", "size", "_meta"];
+    kind != Kind::Resource || item.members().any(|(name, _)| !dry.contains(&name))
 }
