@@ -61,6 +61,8 @@ pub struct Engine {
     pub(crate) gates: Option<Gates>,
     pub(crate) pooled: Option<PooledRecord>,
     pub(crate) veils: Veils,
+    /// Held by whoever records what was destroyed.
+    pub(crate) settling: tokio::sync::Mutex<()>,
 }
 
 impl Engine {
@@ -96,6 +98,7 @@ impl Engine {
             gates: None,
             pooled: None,
             veils: Veils::new(),
+            settling: tokio::sync::Mutex::default(),
         }
     }
 

@@ -8,8 +8,8 @@ use crate::provenance::word;
 use crate::{Engine, RecordError};
 
 impl Engine {
-    /// Records that the gateway starts, and that its policy is another than before when it is. `previous` is what
-    /// [`last_policy`] found.
+    /// Records that the gateway starts, what was destroyed before and is not recorded, and that its policy is another than
+    /// before when it is. `previous` is what [`last_policy`] found.
     ///
     /// # Errors
     /// When it cannot be recorded; the gateway must not start then.
@@ -26,6 +26,7 @@ impl Engine {
                 now(),
             )
             .await?;
+        self.record_destroyed().await?;
         if previous == Some(digest) {
             return Ok(());
         }

@@ -87,7 +87,8 @@ impl Provenance {
         self.append(&Chain::Gateway, [event], at).await
     }
 
-    fn append<E: IntoIterator<Item = Event>>(
+    /// Records in one chain, in this order, and resolves when all of it is durable.
+    pub(crate) fn append<E: IntoIterator<Item = Event>>(
         &self,
         chain: &Chain,
         events: E,

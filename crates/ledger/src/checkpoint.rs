@@ -62,6 +62,11 @@ impl Checkpoint {
         bytes
     }
 
+    /// Whether it closed the ledger, in this segment: nothing is written behind it there.
+    pub(crate) const fn closes(&self, segment: u64) -> bool {
+        self.closing && self.segment == segment
+    }
+
     pub(crate) fn sign(self, key: &SigningKey) -> SignedCheckpoint {
         let signature = key.sign(&self.encode());
         SignedCheckpoint {

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use house::{at, decision, session};
-use tidegate_ledger::{Chain, Ledger, Options, Trust, VerifyError, What, verify};
+use tidegate_ledger::{Chain, Ledger, OpenError, Options, Trust, VerifyError, What, verify};
 
 /// A small ledger that has seen everything: several sessions, the gateway's chain, two openings, a checkpoint in the
 /// middle, several segments.
@@ -187,6 +187,26 @@ mod forge {
     pub(super) fn rewrite(record: &mut [u8]) {
         let at = record.windows(4).position(|window| window == b"deny").unwrap();
         record[at..at + 4].copy_from_slice(b"hold");
+        hash(record);
+    }
+
+    /// A record that continues the chain of the last one of its session, and a frame that holds it.
+    pub(super) fn next(last: &[u8], index: u64) -> Frame {
+        let mut record = last.to_vec();
+        let (at, body) = (3 + usize::from(record[2]), record.len() - 32);
+        let seq = u64::from_le_bytes(number(last, at + 8)) + 1;
+        record[at..at + 8].copy_from_slice(&index.to_le_bytes());
+        record[at + 8..at + 16].copy_from_slice(&seq.to_le_bytes());
+        record[at + 24..at + 56].copy_from_slice(&last[body..]);
+        hash(&mut record);
+        Frame {
+            kind: 1,
+            first_index: index,
+            parts: vec![record],
+        }
+    }
+
+    fn hash(record: &mut [u8]) {
         let body = record.len() - 32;
         let hash = Sha256::digest([&[0], &record[..body]].concat());
         record[body..].copy_from_slice(&hash);
@@ -277,6 +297,42 @@ fn a_forged_checkpoint_is_found() {
         }
     });
     forged(|frames| drop(frames.remove(4)));
+}
+
+/// Checksums, hashes and the last record of a chain are for everybody to see; what they make must not pass.
+#[test]
+fn a_record_forged_behind_the_closing_checkpoint_is_found_and_never_signed() {
+    let (_house, dir, segment) = one_segment();
+    let closed = fs::read(&segment).unwrap();
+    let (_, frames) = forge::apart(&closed);
+    let forged = forge::together(&[], &[forge::next(&frames[7].parts[0], 6)]);
+    let is_refused = |bytes: &[u8]| {
+        fs::write(&segment, bytes).unwrap();
+        let Err(VerifyError::Bad(bad)) = verify(&dir, Trust::DIRECTORY) else {
+            panic!("not found")
+        };
+        let place = (Some(1), Some(closed.len() as u64));
+        assert_eq!(
+            (bad.what, (bad.segment, bad.position)),
+            (What::WrongLength, place)
+        );
+        let opened = Ledger::open(&dir, Options::new(&dir)).map(drop);
+        let Err(OpenError::Damaged { segment, position }) = opened else {
+            panic!("signed: {opened:?}")
+        };
+        assert_eq!((Some(segment), Some(position)), place);
+    };
+    is_refused(&[closed.as_slice(), &forged].concat());
+    is_refused(&[closed.as_slice(), &[0; 64], &forged].concat());
+    // Neither does one more checkpoint pass, though it is signed.
+    is_refused(&[closed.as_slice(), &forge::together(&[], &frames[9..])].concat());
+    is_refused(&[closed.as_slice(), b"x"].concat());
+    // Room that a crash kept from being given back is no record.
+    fs::write(&segment, [closed.as_slice(), &[0; 64]].concat()).unwrap();
+    assert!(!verify(&dir, Trust::DIRECTORY).unwrap().closed);
+    Ledger::open(&dir, Options::new(&dir)).unwrap().close().unwrap();
+    let report = verify(&dir, Trust::DIRECTORY).unwrap();
+    assert!(report.closed && report.records == 6, "{report:?}");
 }
 
 #[test]

@@ -17,7 +17,9 @@ use std::time::Duration;
 use house::at;
 use tidegate_core::{Class, Confined, Ident};
 use tidegate_ledger::EvidencePointer;
-use tidegate_ledger::vault::{Deposit, Evidence, Keep, KeySource, Retention, Vault, VaultError, conformance};
+use tidegate_ledger::vault::{
+    Deposit, Evidence, Keep, KeySource, Retention, Vault, VaultError, Why, conformance,
+};
 
 const CANARY: &[u8] = b"canary-4111-1111-1111-1111";
 
@@ -139,8 +141,8 @@ fn each_class_has_its_retention() {
     for kept in [old_internal, new_pii] {
         assert_eq!(content(&vault, &kept), CANARY);
     }
-    assert!(vault.destroy(&new_pii, at(101)).unwrap());
-    assert!(!vault.destroy(&new_pii, at(102)).unwrap());
+    assert!(vault.destroy(&new_pii, &Why::RETENTION, at(101)).unwrap());
+    assert!(!vault.destroy(&new_pii, &Why::RETENTION, at(102)).unwrap());
     assert_eq!(vault.get(&new_pii).unwrap(), Evidence::Destroyed { at: at(101) });
 }
 
@@ -162,7 +164,7 @@ fn destroyed_evidence_leaves_no_ciphertext() {
     // In pages of a database long content is in pieces: look for one from its middle.
     let piece = &ciphertext[10_000..10_064];
     assert!(on_disk(house.path(), piece) && on_disk(house.path(), &wrapped));
-    vault.destroy(&pointer, at(1)).unwrap();
+    vault.discard(&pointer, at(1)).unwrap();
     assert!(!on_disk(house.path(), piece) && !on_disk(house.path(), &wrapped));
 }
 

@@ -14,6 +14,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("records/records.sql"),
     include_str!("gates/gates.sql"),
     include_str!("annex/tree.sql"),
+    include_str!("vault/owed.sql"),
 ];
 
 pub(crate) async fn run(server: &Server) -> Result<(), StoreError> {

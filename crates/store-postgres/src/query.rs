@@ -61,7 +61,7 @@ impl Query {
     ];
 
     /// Those of the vault, which has connections of its own.
-    pub(crate) const VAULT: [Self; 16] = [
+    pub(crate) const VAULT: [Self; 19] = [
         Self::Vault(VaultQuery::KeyIds),
         Self::Vault(VaultQuery::KeepCommon),
         Self::Vault(VaultQuery::Common),
@@ -69,6 +69,9 @@ impl Query {
         Self::Vault(VaultQuery::Find),
         Self::Vault(VaultQuery::Bury),
         Self::Vault(VaultQuery::BuryMemory),
+        Self::Vault(VaultQuery::EndSession),
+        Self::Vault(VaultQuery::Owed),
+        Self::Vault(VaultQuery::Settle),
         Self::Vault(VaultQuery::Buried),
         Self::Vault(VaultQuery::StoredBefore),
         Self::Vault(VaultQuery::Issued),

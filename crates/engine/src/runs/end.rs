@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use tidegate_core::{Halt, Ident};
-use tidegate_ledger::event::{DestructionCause, Event, EvidenceDestroyed, SessionEnded};
+use tidegate_ledger::event::{Event, SessionEnded};
 use tidegate_store::{Session, StoreError};
 
 use super::{NoteError, end_halt, own_name};
@@ -68,18 +68,11 @@ impl Engine {
             self.clear_scratchpad(runs, id).await?;
         }
         let session = id.clone();
-        let destroyed = self
+        let ended = self
             .in_vault(move |vault| vault.end_session(&session, SystemTime::now()))
-            .await?;
-        let events = destroyed.into_iter().map(|evidence_pointer| {
-            Event::from(EvidenceDestroyed {
-                evidence_pointer,
-                cause: DestructionCause::SessionEnd,
-                by: None,
-            })
-        });
-        let events: Vec<_> = events.collect();
-        self.provenance.note(id, events, now()).await?;
+            .await;
+        self.record_destroyed().await?;
+        ended?;
         Ok(())
     }
 

@@ -92,9 +92,8 @@ impl Engine {
         let Ok(pointer) = EvidencePointer::parse(&page.pointer) else {
             return Ok(());
         };
-        self.in_vault(move |vault| vault.destroy(&pointer, std::time::SystemTime::now()))
-            .await?;
-        Ok(())
+        self.in_vault(move |vault| vault.discard(&pointer, std::time::SystemTime::now()))
+            .await
     }
 
     /// What a pointer leads to, if it is there.

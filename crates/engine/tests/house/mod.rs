@@ -71,14 +71,22 @@ pub fn sealed(facts: ToolFacts) -> ToolFacts {
     }
 }
 
+pub fn vault(directory: &Path) -> Vault {
+    let key = KeySource::File(directory.join("vault.key"));
+    Vault::open(&directory.join("vault.db"), key, SystemTime::now()).unwrap()
+}
+
 impl House {
     pub fn start(directory: &Path, tools: impl IntoIterator<Item = ToolFacts>) -> Self {
+        Self::over(directory, tools, vault(directory))
+    }
+
+    /// The same with a vault that something was done to before.
+    pub fn over(directory: &Path, tools: impl IntoIterator<Item = ToolFacts>, vault: Vault) -> Self {
         let store = SqliteStore::open(directory.join("tidegate.db"), SqliteOptions::default()).unwrap();
         let ledger_dir = directory.join("ledger");
         let ledger = Ledger::open(&ledger_dir, Options::new(&ledger_dir)).unwrap();
         let reader = Reader::open(&ledger_dir).unwrap();
-        let key = KeySource::File(directory.join("vault.key"));
-        let vault = Vault::open(&directory.join("vault.db"), key, SystemTime::now()).unwrap();
         let control = ControlList::new(tools.into_iter().map(Tool::declared)).unwrap();
         let engine = Engine::new(Parts {
             store: Arc::new(store),

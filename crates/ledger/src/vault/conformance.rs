@@ -13,8 +13,10 @@ use std::time::{Duration, SystemTime};
 use tidegate_core::{Class, Confined, Ident};
 use zeroize::Zeroizing;
 
-use super::{Deposit, Evidence, Issue, Keep, KeySource, Retention, TokenKind, Vault, VaultError};
-use crate::EvidencePointer;
+use super::{
+    Deposit, Evidence, Issue, Keep, KeySource, LEFT_MS, Owed, Retention, TokenKind, Vault, VaultError, Why,
+};
+use crate::{EvidencePointer, Name};
 
 /// The key that the suite's vaults have, and another one.
 pub const KEYS: [&str; 2] = [
@@ -35,6 +37,7 @@ pub fn run_all(open: impl Fn(&'static str, KeySource, &'static str) -> Result<Va
     evidence_is_kept_and_destroyed_once(|| with("evidence_is_kept_and_destroyed_once", &KEYS[..1]).unwrap());
     secrets_end_with_their_process(|| with("secrets_end_with_their_process", &KEYS[..1]).unwrap());
     old_evidence_is_destroyed(&with("old_evidence_is_destroyed", &KEYS[..1]).unwrap());
+    a_destruction_is_owed_to_the_record(|| with("a_destruction_is_owed_to_the_record", &KEYS[..1]).unwrap());
     tokens_and_their_evidence_are_one(|| with("tokens_and_their_evidence_are_one", &KEYS[..1]).unwrap());
     a_token_stands_for_one_value(&with("a_token_stands_for_one_value", &KEYS[..1]).unwrap());
     rotation_puts_all_under_the_new_key(|keys| with("rotation_puts_all_under_the_new_key", keys));
@@ -54,6 +57,12 @@ pub fn run_shared(open: impl Fn(&'static str, KeySource, &'static str) -> Result
         open(case, given(&KEYS[..1]), "two"),
     );
     a_secret_stays_where_it_is(&one.unwrap(), &two.unwrap());
+    let case = "each_records_what_it_destroyed";
+    let (one, two) = (
+        open(case, given(&KEYS[..1]), "one"),
+        open(case, given(&KEYS[..1]), "two"),
+    );
+    each_records_what_it_destroyed(&one.unwrap(), two.unwrap());
     one_key_for_all(|keys, who| open("one_key_for_all", given(keys), who));
 }
 
@@ -71,8 +80,11 @@ fn evidence_is_kept_and_destroyed_once(open: impl Fn() -> Vault) {
         let other = EvidencePointer::new(pointer.class(), [9; 16]);
         assert_eq!(vault.get(&other).unwrap(), Evidence::Unknown);
     }
-    assert!(vault.destroy(&secret, at(5)).unwrap());
-    assert!(!vault.destroy(&secret, at(6)).unwrap(), "it was there once");
+    assert!(vault.destroy(&secret, &Why::RETENTION, at(5)).unwrap());
+    assert!(
+        !vault.destroy(&secret, &Why::RETENTION, at(6)).unwrap(),
+        "it was there once"
+    );
     assert_eq!(vault.get(&secret).unwrap(), Evidence::Destroyed { at: at(5) });
 }
 
@@ -85,7 +97,7 @@ fn secrets_end_with_their_process(open: impl Fn() -> Vault) {
     );
     assert_eq!(vault.get(&lost).unwrap(), present(&lost));
     assert_eq!(vault.end_session(&ident("other"), at(2)).unwrap(), []);
-    assert!(vault.destroy(&ended, at(3)).unwrap());
+    assert!(vault.destroy(&ended, &Why::RETENTION, at(3)).unwrap());
     assert_eq!(vault.get(&ended).unwrap(), Evidence::Destroyed { at: at(3) });
     drop(vault);
     let vault = open();
@@ -105,6 +117,75 @@ fn old_evidence_is_destroyed(vault: &Vault) {
     for kept in [other, new] {
         assert_eq!(vault.get(&kept).unwrap(), present(&kept));
     }
+}
+
+fn a_destruction_is_owed_to_the_record(open: impl Fn() -> Vault) {
+    let vault = open();
+    let put = |class| vault.put(deposit(class, Keep::ByClass), at(1)).unwrap();
+    let (asked, old, page, secret) = (
+        put(Class::Internal),
+        put(Class::Pii),
+        put(Class::Public),
+        put(Class::Secret),
+    );
+    let request = Why::request(Name::from(&ident("somebody")));
+    assert!(vault.destroy(&asked, &request, at(2)).unwrap());
+    assert!(!vault.destroy(&asked, &Why::RETENTION, at(3)).unwrap());
+    let retention = Retention::FOREVER.with(Class::Pii, Duration::ZERO);
+    assert_eq!(vault.destroy_expired(at(3), &retention).unwrap(), [old]);
+    assert_eq!(vault.end_session(&ident("s"), at(4)).unwrap(), [secret]);
+    vault.discard(&page, at(5)).unwrap();
+    assert_eq!(vault.get(&page).unwrap(), Evidence::Destroyed { at: at(5) });
+    let expected = [
+        (asked, request),
+        (old, Why::RETENTION),
+        (secret, Why::SESSION_END),
+    ];
+    let expected = expected.map(|(pointer, why)| Owed {
+        pointer,
+        session: ident("s"),
+        why,
+    });
+    assert_eq!(owed(&vault, 9), sorted(expected.to_vec()));
+    assert_eq!(vault.owed(2, at(6)).unwrap().len(), 2);
+    // Whoever comes next under the same name, or after one that is gone, owes the same.
+    drop(vault);
+    let vault = open();
+    assert_eq!(owed(&vault, 9), sorted(expected.to_vec()));
+    vault.settle(&[asked, secret]).unwrap();
+    let [_, old, _] = expected;
+    assert_eq!(owed(&vault, 9), [old.clone()]);
+    vault.settle(&[old.pointer, page]).unwrap();
+    assert_eq!(owed(&vault, 9), []);
+}
+
+fn each_records_what_it_destroyed(one: &Vault, two: Vault) {
+    let piece = one.put(deposit(Class::Pii, Keep::ByClass), at(1)).unwrap();
+    let secret = one.put(deposit(Class::Secret, Keep::ByClass), at(1)).unwrap();
+    assert!(two.destroy(&piece, &Why::RETENTION, at(2)).unwrap());
+    // What was held at the other one is owed by whoever ended it.
+    two.end_session(&ident("s"), at(2)).unwrap();
+    assert_eq!(owed(one, 9), []);
+    let pointers = |owed: Vec<Owed>| owed.into_iter().map(|owed| owed.pointer).collect::<Vec<_>>();
+    let mut both = vec![piece, secret];
+    both.sort_by_key(|pointer| *pointer.id());
+    assert_eq!(pointers(owed(&two, 9)), both);
+    drop(two);
+    let left = one.owed(9, at(3) + Duration::from_millis(LEFT_MS.unsigned_abs()));
+    assert_eq!(
+        pointers(sorted(left.unwrap())),
+        both,
+        "nobody's debt is forgotten"
+    );
+}
+
+fn owed(vault: &Vault, most: usize) -> Vec<Owed> {
+    sorted(vault.owed(most, at(6)).unwrap())
+}
+
+fn sorted(mut owed: Vec<Owed>) -> Vec<Owed> {
+    owed.sort_by_key(|owed| *owed.pointer.id());
+    owed
 }
 
 fn tokens_and_their_evidence_are_one(open: impl Fn() -> Vault) {

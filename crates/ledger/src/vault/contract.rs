@@ -6,7 +6,7 @@
 
 use tidegate_core::{Class, Ident};
 
-use super::{Issue, Issued, VaultError};
+use super::{Issue, Issued, Owed, VaultError, Why};
 use crate::EvidencePointer;
 
 /// Where a vault's rows are. Its methods wait: they are called where blocking is allowed.
@@ -26,11 +26,24 @@ pub trait VaultRows: Send + Sync {
     /// Where a piece is.
     fn find(&self, pointer: &EvidencePointer) -> Result<Option<Held>, VaultError>;
 
-    /// Leaves tombstones and destroys the rest. It must say which pieces were there, each to one caller only.
-    fn bury(&self, pointers: &[EvidencePointer], at_ms: i64) -> Result<Vec<EvidencePointer>, VaultError>;
+    /// Leaves tombstones and destroys the rest. It must say which pieces were there, each to one caller only. With a reason,
+    /// what was there must be owed to the record from the same step on, also when this fails after it.
+    fn bury(
+        &self,
+        pointers: &[EvidencePointer],
+        at_ms: i64,
+        why: Option<&Why>,
+    ) -> Result<Vec<EvidencePointer>, VaultError>;
+
+    /// What is owed to the record by this process and by those that are gone or have left it so for [`LEFT_MS`], at most so
+    /// many. What another one is about to record must not be among it.
+    fn owed(&self, most: usize, now_ms: i64) -> Result<Vec<Owed>, VaultError>;
+
+    /// These are on the record and owed no more.
+    fn settle(&self, pointers: &[EvidencePointer]) -> Result<(), VaultError>;
 
     /// Leaves tombstones for what is held in memory: of one session, wherever it is held, or what processes that are gone
-    /// held.
+    /// held. Of a session, it must be owed to the record from the same step on; what went with a process was nobody's decision.
     fn bury_memory(&self, session: Option<&Ident>, at_ms: i64) -> Result<(), VaultError>;
 
     /// Of these pieces, those that somebody else has destroyed.
@@ -54,6 +67,9 @@ pub trait VaultRows: Send + Sync {
     /// Puts everything that lies under another key under this one, and makes it the one in force.
     fn rewrap(&self, key_id: &[u8; 8], rewrap: &Rewrap<'_>) -> Result<u64, VaultError>;
 }
+
+/// How long a destruction is left to whoever owes it to the record where nobody can tell whether they live.
+pub const LEFT_MS: i64 = 2 * 60 * 60 * 1000;
 
 /// What gives a piece's own key under the new key.
 pub type Rewrap<'a> = dyn Fn(&EvidencePointer, &Sealed) -> Result<Vec<u8>, VaultError> + 'a;

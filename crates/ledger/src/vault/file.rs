@@ -14,6 +14,7 @@ use super::VaultError;
 use super::contract::{COMMON, Held, NewTokens, Rewrap, Row, Sealed, VaultRows};
 use super::holders::Holder;
 use super::issued::{self, Issued};
+use super::owed::{self, Owed, Why};
 use crate::EvidencePointer;
 use crate::record::to_ms;
 
@@ -54,7 +55,11 @@ impl FileRows {
         db.pragma_update(None, "synchronous", "FULL")?;
         // What is destroyed is overwritten, not merely unlinked.
         db.pragma_update(None, "secure_delete", true)?;
-        db.execute_batch(&format!("BEGIN IMMEDIATE; {SCHEMA} {} COMMIT;", issued::SCHEMA))?;
+        db.execute_batch(&format!(
+            "BEGIN IMMEDIATE; {SCHEMA} {} {} COMMIT;",
+            issued::SCHEMA,
+            owed::SCHEMA
+        ))?;
         Ok(Self {
             db: Mutex::new(db),
             holder,
@@ -116,7 +121,12 @@ impl VaultRows for FileRows {
         }
     }
 
-    fn bury(&self, pointers: &[EvidencePointer], at_ms: i64) -> Result<Vec<EvidencePointer>, VaultError> {
+    fn bury(
+        &self,
+        pointers: &[EvidencePointer],
+        at_ms: i64,
+        why: Option<&Why>,
+    ) -> Result<Vec<EvidencePointer>, VaultError> {
         let mut db = self.db();
         let transaction = begin(&mut db)?;
         let sql = "UPDATE evidence SET destroyed_ms = ?2, key_id = NULL, wrapped = NULL, content = NULL
@@ -126,6 +136,9 @@ impl VaultRows for FileRows {
             let values = params![pointer.id(), at_ms, pointer.class().rank()];
             if transaction.prepare_cached(sql)?.execute(values)? > 0 {
                 buried.push(*pointer);
+                why.map_or(Ok(()), |why| {
+                    owed::owe(&transaction, pointer.id(), why, &self.holder)
+                })?;
             }
         }
         transaction.commit()?;
@@ -133,15 +146,22 @@ impl VaultRows for FileRows {
         Ok(buried)
     }
 
+    fn owed(&self, most: usize, _: i64) -> Result<Vec<Owed>, VaultError> {
+        owed::of_holder(&self.db(), &self.holder, most)
+    }
+
+    fn settle(&self, pointers: &[EvidencePointer]) -> Result<(), VaultError> {
+        let mut db = self.db();
+        let transaction = begin(&mut db)?;
+        owed::settle(&transaction, pointers)?;
+        Ok(transaction.commit()?)
+    }
+
     fn bury_memory(&self, session: Option<&Ident>, at_ms: i64) -> Result<(), VaultError> {
         let mut db = self.db();
         let transaction = begin(&mut db)?;
         match session {
-            Some(session) => {
-                let sql = "UPDATE evidence SET destroyed_ms = ?2
-                           WHERE destroyed_ms IS NULL AND content IS NULL AND session = ?1";
-                transaction.execute(sql, params![session.as_str(), at_ms])?;
-            }
+            Some(session) => owed::end_session(&transaction, session, at_ms, &self.holder)?,
             None => self.bury_those_of_the_dead(&transaction, at_ms)?,
         }
         Ok(transaction.commit()?)

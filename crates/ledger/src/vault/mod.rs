@@ -13,12 +13,14 @@ mod cipher;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod contract;
+mod destroy;
 mod error;
 mod file;
 mod holders;
 mod issued;
 mod keys;
 mod memory;
+mod owed;
 mod tokens;
 
 use std::path::Path;
@@ -30,10 +32,11 @@ use sha2::Sha256;
 use tidegate_core::{Class, Confined, Ident};
 use zeroize::Zeroizing;
 
-pub use contract::{COMMON, Held, NewTokens, Rewrap, Row, Sealed, VaultRows};
+pub use contract::{COMMON, Held, LEFT_MS, NewTokens, Rewrap, Row, Sealed, VaultRows};
 pub use error::VaultError;
 pub use issued::{Issue, Issued, MAX_ISSUED, TokenKind};
 pub use keys::KeySource;
+pub use owed::{Owed, Why};
 
 use crate::EvidencePointer;
 use crate::key_file;
@@ -225,52 +228,6 @@ impl Vault {
         Ok(Evidence::Present(Confined::new(pointer.class(), content)))
     }
 
-    /// Destroys one piece. Says whether there was anything to destroy.
-    ///
-    /// # Errors
-    /// When the vault cannot be written.
-    pub fn destroy(&self, pointer: &EvidencePointer, now: SystemTime) -> Result<bool, VaultError> {
-        let destroyed = self.rows.bury(&[*pointer], to_ms(now))?;
-        self.memory().forget([pointer]);
-        Ok(!destroyed.is_empty())
-    }
-
-    /// Destroys what has outlived its class's retention, and says what that was, for the record.
-    ///
-    /// # Errors
-    /// When the vault cannot be written.
-    pub fn destroy_expired(
-        &self,
-        now: SystemTime,
-        retention: &Retention,
-    ) -> Result<Vec<EvidencePointer>, VaultError> {
-        self.forget_buried()?;
-        let mut expired = Vec::new();
-        for (class, limit) in retention.limits() {
-            if let Some(oldest_kept) = now.checked_sub(limit) {
-                expired.extend(self.rows.stored_before(class, to_ms(oldest_kept))?);
-            }
-        }
-        let expired = self.rows.bury(&expired, to_ms(now))?;
-        self.memory().forget(&expired);
-        Ok(expired)
-    }
-
-    /// Destroys what was held in memory for a session's life, and says what that was.
-    ///
-    /// # Errors
-    /// When the vault cannot be written; the memory is emptied all the same.
-    pub fn end_session(&self, session: &Ident, now: SystemTime) -> Result<Vec<EvidencePointer>, VaultError> {
-        let ended = {
-            let mut memory = self.memory();
-            let ended = memory.of_session(session);
-            memory.forget(&ended);
-            ended
-        };
-        self.rows.bury_memory(Some(session), to_ms(now))?;
-        Ok(ended)
-    }
-
     /// Puts everything under a new key, or under the first of those given, and forgets the old ones. Says how many
     /// pieces were put under it.
     ///
@@ -299,16 +256,6 @@ impl Vault {
             self.forget_buried()?;
         }
         held
-    }
-
-    /// Forgets what was destroyed by other processes on the same rows.
-    fn forget_buried(&self) -> Result<(), VaultError> {
-        let held = self.memory().pointers();
-        if !held.is_empty() {
-            let buried = self.rows.buried_elsewhere(&held)?;
-            self.memory().forget(&buried);
-        }
-        Ok(())
     }
 
     fn keys(&self) -> RwLockReadGuard<'_, Keys> {

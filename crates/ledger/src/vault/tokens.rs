@@ -5,9 +5,8 @@ use std::time::SystemTime;
 use tidegate_core::Ident;
 
 use super::issued::{self, Issue, Issued, MAX_ISSUED};
-use super::{Vault, VaultError};
+use super::{Vault, VaultError, Why};
 use crate::EvidencePointer;
-use crate::record::to_ms;
 
 impl Vault {
     /// Gives out tokens of a session, all or none. They and what they stand for are durable when this returns, except
@@ -73,7 +72,7 @@ impl Vault {
         self.rows.mark_resolved(session, tokens)
     }
 
-    /// Destroys what a session's tokens stand for, and says what that was. The tokens lead nowhere from then on.
+    /// Destroys what a session's tokens stand for, owes that to the record, and says what it was. The tokens lead nowhere from then on.
     ///
     /// # Errors
     /// When the vault cannot be written.
@@ -82,8 +81,6 @@ impl Vault {
         let alive = tokens.into_iter().filter(|token| token.alive);
         let pieces: Vec<_> = alive.flat_map(|token| token.pieces).collect();
         self.rows.withdraw(session)?;
-        let pieces = self.rows.bury(&pieces, to_ms(now))?;
-        self.memory().forget(&pieces);
-        Ok(pieces)
+        self.bury(&pieces, now, Some(&Why::SESSION_END))
     }
 }

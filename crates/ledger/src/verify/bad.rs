@@ -42,7 +42,7 @@ pub enum What {
     HeaderChanged,
     /// A segment is gone, and others follow.
     SegmentMissing,
-    /// A segment is longer or shorter than its successor says.
+    /// A segment is longer or shorter than its successor says, or than its closing checkpoint does.
     WrongLength,
     /// The file that names the newest checkpoint is gone or changed.
     HeadChanged,

@@ -67,8 +67,7 @@ impl Walk {
             }
             At::End if last || position == bytes.len() => {}
             At::End | At::Frame(_) => return Err(FirstBad::at(number, position, What::WrongLength)),
-            // Nothing is ever written behind a closing checkpoint.
-            At::Broken if self.ends_with_checkpoint && self.is_closing() => {
+            At::Broken if self.is_closed(number) => {
                 return Err(FirstBad::at(number, position, What::WrongLength));
             }
             At::Broken if last && !segment::whole_frame_after(bytes, position) => {
@@ -98,7 +97,7 @@ impl Walk {
             }
         }
         let signed = self.newest.as_ref().map_or(0, |newest| newest.checkpoint.size);
-        let closed = self.is_closing() && self.ends_with_checkpoint;
+        let closed = self.is_closed(self.end.0) && self.ends_with_checkpoint;
         Ok(Report {
             records: self.tree.size(),
             chains: self.chains.len() as u64,
@@ -113,10 +112,12 @@ impl Walk {
         })
     }
 
-    fn is_closing(&self) -> bool {
+    /// Whether a closing checkpoint was found in this segment. Nothing is ever written behind one: who opens the ledger again
+    /// begins another segment.
+    fn is_closed(&self, segment: u64) -> bool {
         self.newest
             .as_ref()
-            .is_some_and(|newest| newest.checkpoint.closing)
+            .is_some_and(|newest| newest.checkpoint.closes(segment))
     }
 
     fn header(&self, number: u64, bytes: &[u8]) -> Result<Header, FirstBad> {
@@ -149,6 +150,8 @@ impl Walk {
         hashed: bool,
     ) -> Result<(), FirstBad> {
         match frame.kind {
+            // Whoever has no key can still make a frame whose sums hold.
+            _ if self.is_closed(number) => Err(FirstBad::at(number, position, What::WrongLength)),
             FrameKind::Checkpoint => self.checkpoint(number, position, header, frame),
             FrameKind::Records if position == Header::LEN => {
                 Err(FirstBad::at(number, position, What::FrameChanged))

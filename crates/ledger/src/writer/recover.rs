@@ -89,6 +89,9 @@ fn resume(log: &mut Log, number: u64) -> Result<(), OpenError> {
     let mut position = Header::LEN;
     loop {
         match segment::at(&bytes, position) {
+            // Only room that was not given back may lie behind a closing checkpoint. What else is there was never recorded,
+            // and must not be signed as if it were.
+            At::Frame(_) | At::Broken if is_closed(log, number) => return Err(damaged(position)),
             At::Frame(frame) => {
                 let first = position == Header::LEN;
                 take_in(log, &frame, first).ok_or_else(|| damaged(position))?;
@@ -106,6 +109,12 @@ fn resume(log: &mut Log, number: u64) -> Result<(), OpenError> {
         end: position as u64,
     });
     Ok(())
+}
+
+fn is_closed(log: &Log, segment: u64) -> bool {
+    log.checkpoint
+        .as_ref()
+        .is_some_and(|signed| signed.checkpoint.closes(segment))
 }
 
 /// Continues the tree over one frame, if it continues what is there.

@@ -11,7 +11,9 @@ use std::sync::{Arc, mpsc};
 
 use tidegate_core::{Class, Ident};
 use tidegate_ledger::EvidencePointer;
-use tidegate_ledger::vault::{COMMON, Held, Issued, NewTokens, Rewrap, Row, Sealed, VaultError, VaultRows};
+use tidegate_ledger::vault::{
+    COMMON, Held, Issued, LEFT_MS, NewTokens, Owed, Rewrap, Row, Sealed, VaultError, VaultRows, Why,
+};
 use tidegate_store::{Remote, StoreError};
 use tokio::runtime::{Builder, Runtime};
 
@@ -127,13 +129,21 @@ impl VaultRows for PostgresVault {
         rows.first().map(read::held).transpose()
     }
 
-    fn bury(&self, pointers: &[EvidencePointer], at_ms: i64) -> Result<Vec<EvidencePointer>, VaultError> {
+    fn bury(
+        &self,
+        pointers: &[EvidencePointer],
+        at_ms: i64,
+        why: Option<&Why>,
+    ) -> Result<Vec<EvidencePointer>, VaultError> {
         if pointers.is_empty() {
             return Ok(Vec::new());
         }
         let (ids, classes) = put::columns(pointers);
+        let cause = why.map(|why| i16::from(why.number()));
+        let by = why.and_then(|why| why.by.as_ref()).map(ToString::to_string);
+        let holder = self.holder.clone();
         let rows = self.ask(async move |lanes| {
-            let values: Values<'_> = &[&ids, &classes, &at_ms];
+            let values: Values<'_> = &[&ids, &classes, &at_ms, &cause, &by, &holder];
             lanes.rows(Query::Vault(VaultQuery::Bury), values).await
         })?;
         rows.iter().map(read::pointer).collect()
@@ -141,10 +151,33 @@ impl VaultRows for PostgresVault {
 
     fn bury_memory(&self, session: Option<&Ident>, at_ms: i64) -> Result<(), VaultError> {
         let (session, holder) = (session.map(ToString::to_string), self.holder.clone());
-        self.ask(async move |lanes| {
-            let values: Values<'_> = &[&session, &holder, &at_ms];
-            lanes.execute(Query::Vault(VaultQuery::BuryMemory), values).await
+        let cause = i16::from(Why::SESSION_END.number());
+        self.ask(async move |lanes| match session {
+            Some(session) => {
+                let values: Values<'_> = &[&session, &at_ms, &cause, &holder];
+                lanes.execute(Query::Vault(VaultQuery::EndSession), values).await
+            }
+            None => {
+                let values: Values<'_> = &[&holder, &at_ms];
+                lanes.execute(Query::Vault(VaultQuery::BuryMemory), values).await
+            }
         })?;
+        Ok(())
+    }
+
+    fn owed(&self, most: usize, now_ms: i64) -> Result<Vec<Owed>, VaultError> {
+        let (holder, left) = (self.holder.clone(), now_ms.saturating_sub(LEFT_MS));
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let rows = self.ask(async move |lanes| {
+            let values: Values<'_> = &[&holder, &left, &most];
+            lanes.rows(Query::Vault(VaultQuery::Owed), values).await
+        })?;
+        rows.iter().map(read::owed).collect()
+    }
+
+    fn settle(&self, pointers: &[EvidencePointer]) -> Result<(), VaultError> {
+        let (ids, _) = put::columns(pointers);
+        self.ask(async move |lanes| lanes.execute(Query::Vault(VaultQuery::Settle), &[&ids]).await)?;
         Ok(())
     }
 

@@ -10,6 +10,9 @@ pub(crate) enum VaultQuery {
     Find,
     Bury,
     BuryMemory,
+    EndSession,
+    Owed,
+    Settle,
     Buried,
     StoredBefore,
     Issued,
@@ -38,17 +41,35 @@ impl VaultQuery {
                 "SELECT destroyed_ms, key_id, wrapped, content FROM evidence WHERE id = $1 AND class = $2"
             }
             Self::Bury => {
-                "UPDATE evidence SET destroyed_ms = $3, holder = NULL, key_id = NULL, wrapped = NULL, content = NULL
-                 FROM unnest($1::bytea[], $2::smallint[]) AS meant (id, class)
-                 WHERE evidence.id = meant.id AND evidence.class = meant.class AND evidence.destroyed_ms IS NULL
-                 RETURNING evidence.id, evidence.class"
+                "WITH buried AS (
+                     UPDATE evidence SET destroyed_ms = $3, holder = NULL, key_id = NULL, wrapped = NULL, content = NULL
+                     FROM unnest($1::bytea[], $2::smallint[]) AS meant (id, class)
+                     WHERE evidence.id = meant.id AND evidence.class = meant.class AND evidence.destroyed_ms IS NULL
+                     RETURNING evidence.id, evidence.class),
+                 told AS (
+                     INSERT INTO owed (id, cause, asker, holder)
+                     SELECT id, $4::smallint, $5::text, $6::text FROM buried WHERE $4::smallint IS NOT NULL)
+                 SELECT id, class FROM buried"
             }
-            // Of a session wherever it is held, or what this gateway held before it was started anew.
+            // What this gateway held before it was started anew.
             Self::BuryMemory => {
-                "UPDATE evidence SET destroyed_ms = $3, holder = NULL
-                 WHERE destroyed_ms IS NULL AND content IS NULL
-                 AND CASE WHEN $1::text IS NULL THEN holder = $2 ELSE session = $1 END"
+                "UPDATE evidence SET destroyed_ms = $2, holder = NULL
+                 WHERE destroyed_ms IS NULL AND content IS NULL AND holder = $1"
             }
+            // Of a session, wherever it is held.
+            Self::EndSession => {
+                "WITH buried AS (
+                     UPDATE evidence SET destroyed_ms = $2, holder = NULL
+                     WHERE destroyed_ms IS NULL AND content IS NULL AND session = $1
+                     RETURNING id)
+                 INSERT INTO owed (id, cause, holder) SELECT id, $3::smallint, $4::text FROM buried"
+            }
+            Self::Owed => {
+                "SELECT evidence.id, evidence.class, evidence.session, owed.cause, owed.asker
+                 FROM owed JOIN evidence ON evidence.id = owed.id
+                 WHERE owed.holder = $1 OR evidence.destroyed_ms < $2 LIMIT $3"
+            }
+            Self::Settle => "DELETE FROM owed WHERE id = ANY($1::bytea[])",
             Self::Buried => {
                 "SELECT evidence.id, evidence.class
                  FROM evidence JOIN unnest($1::bytea[], $2::smallint[]) AS meant (id, class)

@@ -1,8 +1,8 @@
 //! Rows as what was written; what does not read so is an error and never a guess.
 
-use tidegate_core::Class;
+use tidegate_core::{Class, Ident};
 use tidegate_ledger::EvidencePointer;
-use tidegate_ledger::vault::{Held, Issued, Sealed, TokenKind, VaultError};
+use tidegate_ledger::vault::{Held, Issued, Owed, Sealed, TokenKind, VaultError, Why};
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 
@@ -77,6 +77,16 @@ pub(super) fn issued(row: &Row) -> Result<Issued, VaultError> {
         pieces: ids.iter().map(|id| EvidencePointer::new(class, *id)).collect(),
         alive: column(row, 7)?,
         resolved: column(row, 6)?,
+    })
+}
+
+/// A destruction that no record says yet.
+pub(super) fn owed(row: &Row) -> Result<Owed, VaultError> {
+    let cause = u8::try_from(column::<i16>(row, 3)?).map_err(|_| VaultError::Unreadable)?;
+    Ok(Owed {
+        pointer: pointer(row)?,
+        session: Ident::parse(text(row, 2)?).map_err(|_| VaultError::Unreadable)?,
+        why: Why::of_row(cause, column(row, 4)?).ok_or(VaultError::Unreadable)?,
     })
 }
 
