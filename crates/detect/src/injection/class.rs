@@ -227,6 +227,8 @@ classes! {
     Tellyours "tellyours",
     Contradict "contradict",
     Replyto "replyto",
+    Yourkey "yourkey",
+    Modeclaim "modeclaim",
 }
 
 const _: () = assert!(
