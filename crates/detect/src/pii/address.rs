@@ -163,6 +163,9 @@ fn tail_end(text: &[u8], from: usize) -> usize {
         let Some(word) = word(text, start).filter(|word| is_tail_word(word)) else {
             break;
         };
+        // A number at the end of a sentence has the dot of the sentence.
+        let numbered = word.first().is_some_and(u8::is_ascii_digit);
+        let word = word.strip_suffix(b".").filter(|_| numbered).unwrap_or(word);
         at = start + word.len();
         // A town alone is too little; a unit, a state or a code is what makes the tail one.
         if is_unit(word) || word.first().is_some_and(u8::is_ascii_digit) || is_state(word) {
