@@ -2,29 +2,37 @@
 
 use std::ops::{BitAnd, BitOr, BitOrAssign};
 
-/// A set of meanings.
+/// How many classes one part of a set holds.
+const PART: usize = 128;
+
+/// A set of meanings, one bit for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ClassSet(u128);
+pub(super) struct ClassSet(u128, u64);
 
 impl ClassSet {
     pub(super) const fn is_empty(self) -> bool {
-        self.0 == 0
+        self.0 == 0 && self.1 == 0
     }
 
     pub(super) const fn meets(self, other: Self) -> bool {
-        self.0 & other.0 != 0
+        self.0 & other.0 != 0 || self.1 & other.1 != 0
     }
 
     pub(super) const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
+        Self(self.0 & !other.0, self.1 & !other.1)
     }
 
     /// The classes in the set, by number.
     pub(super) fn numbers(self) -> impl Iterator<Item = usize> {
-        let mut left = self.0;
+        let Self(mut left, mut more) = self;
         std::iter::from_fn(move || {
-            let number = left.trailing_zeros() as usize;
-            left &= left.wrapping_sub(1);
+            if left != 0 {
+                let number = left.trailing_zeros() as usize;
+                left &= left - 1;
+                return Some(number);
+            }
+            let number = PART + more.trailing_zeros() as usize;
+            more &= more.wrapping_sub(1);
             (number < Class::COUNT).then_some(number)
         })
     }
@@ -32,7 +40,11 @@ impl ClassSet {
 
 impl From<Class> for ClassSet {
     fn from(class: Class) -> Self {
-        Self(1 << class as u32)
+        let number = class as usize;
+        match number.checked_sub(PART) {
+            None => Self(1 << number, 0),
+            Some(number) => Self(0, 1 << number),
+        }
     }
 }
 
@@ -40,7 +52,7 @@ impl BitOr for ClassSet {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        Self(self.0 | other.0, self.1 | other.1)
     }
 }
 
@@ -48,13 +60,13 @@ impl BitAnd for ClassSet {
     type Output = Self;
 
     fn bitand(self, other: Self) -> Self {
-        Self(self.0 & other.0)
+        Self(self.0 & other.0, self.1 & other.1)
     }
 }
 
 impl BitOrAssign for ClassSet {
     fn bitor_assign(&mut self, other: Self) {
-        self.0 |= other.0;
+        *self = *self | other;
     }
 }
 
@@ -206,6 +218,20 @@ classes! {
     Lastasked "lastasked",
     Need "need",
     Asksecret "asksecret",
+    Idiom "idiom",
+    Theirdata "theirdata",
+    Recite "recite",
+    Yourown "yourown",
+    Overridesoft "overridesoft",
+    Sayforeign "sayforeign",
+    Tellyours "tellyours",
+    Contradict "contradict",
+    Replyto "replyto",
+    Yourkey "yourkey",
+    Modeclaim "modeclaim",
 }
 
-const _: () = assert!(Class::COUNT <= 128, "a set holds at most 128 classes");
+const _: () = assert!(
+    Class::COUNT <= PART + 64,
+    "a set holds as many classes as it has bits"
+);

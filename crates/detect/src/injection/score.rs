@@ -101,9 +101,15 @@ fn of_points(points: f32) -> f32 {
 pub(super) fn weigh(block: &[u8], context: &InjectionContext<'_>) -> Evidence {
     let plain = normalize(block);
     let mut best = weigh_reading(&plain, plain.text(), context);
-    for reading in other_readings(plain.text()) {
+    for (twist, reading) in other_readings(plain.text()) {
         let mut evidence = weigh_reading(&plain, &reading, context);
         evidence.points += ENCODED;
+        if twist != Twist::Leet && has_small_words(&reading) {
+            evidence.points += CONCEALED_PROSE;
+            evidence
+                .patterns
+                .push(("hidden.encoded-prose", plain.source(0..plain.text().len())));
+        }
         if evidence.score() > best.score() {
             best = evidence;
         }
@@ -137,14 +143,37 @@ fn is_prose(text: &str) -> bool {
     words >= PROSE_WORDS && letters * 10 >= text.chars().count() * 7
 }
 
+/// Small words of every English sentence that are none when rotated or read backwards.
+const SMALL_WORDS: [&str; 12] = [
+    "the", "is", "of", "to", "what", "how", "you", "your", "where", "and", "does", "that",
+];
+
+/// The fewest small words that make a sentence.
+const SENTENCE_SMALL_WORDS: usize = 3;
+
+/// Whether a reading has the small words of a sentence.
+fn has_small_words(text: &str) -> bool {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    let small = words.filter(|word| SMALL_WORDS.iter().any(|small| word.eq_ignore_ascii_case(small)));
+    small.take(SENTENCE_SMALL_WORDS).count() == SENTENCE_SMALL_WORDS
+}
+
 /// Words that tell a text which is written in another way.
-const TWISTED_KEYS: [&str; 6] = [
+const TWISTED_KEYS: [&str; 14] = [
     "ignore",
     "previous",
     "instructions",
     "disregard",
     "password",
     "secret",
+    "forget",
+    "passphrase",
+    "prompt",
+    "reveal",
+    "where",
+    "email",
+    "please",
+    "write",
 ];
 
 /// Another way to write a text that a model still reads.
@@ -229,7 +258,7 @@ static TWISTED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .ok()
 });
 
-fn other_readings(text: &str) -> Vec<String> {
+fn other_readings(text: &str) -> Vec<(Twist, String)> {
     let mut twists: Vec<Twist> = Vec::new();
     let found = TWISTED.iter().flat_map(|finder| finder.find_iter(text));
     for found in found.filter(|found| starts_word(text.as_bytes(), found.start())) {
@@ -239,7 +268,10 @@ fn other_readings(text: &str) -> Vec<String> {
             twists.push(*twist);
         }
     }
-    twists.into_iter().map(|twist| twist.undone(text)).collect()
+    twists
+        .into_iter()
+        .map(|twist| (twist, twist.undone(text)))
+        .collect()
 }
 
 fn weigh_reading(plain: &Normalized<'_>, text: &str, context: &InjectionContext<'_>) -> Evidence {

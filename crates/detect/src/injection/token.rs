@@ -41,6 +41,7 @@ impl Token {
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     LEXICON.find(text, &mut tokens);
+    drop_idioms(&mut tokens);
     drop_nouns(text, &mut tokens);
     entity::find(text, &mut tokens);
     typo::find(text, &mut tokens);
@@ -51,6 +52,23 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
         token.opens_value = opens_value(text, &token.span);
     }
     tokens
+}
+
+/// A saying means something else than its words: nobody keeps back the secret of happiness.
+fn drop_idioms(tokens: &mut Vec<Token>) {
+    let idiom = ClassSet::from(Class::Idiom);
+    let sayings: Vec<Range<usize>> = tokens
+        .iter()
+        .filter(|token| token.classes.meets(idiom))
+        .map(|token| token.span.clone())
+        .collect();
+    if sayings.is_empty() {
+        return;
+    }
+    let within = |token: &Token, saying: &Range<usize>| {
+        saying.start <= token.span.start && token.span.end <= saying.end
+    };
+    tokens.retain(|token| !sayings.iter().any(|saying| within(token, saying)));
 }
 
 /// What words ask for that may as well name a thing.

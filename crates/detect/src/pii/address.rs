@@ -1,108 +1,16 @@
 //! Postal addresses by their structure: a house number and a street, and the town that follows.
 
+mod behind;
+mod words;
+
 use super::rule::{PiiRule, Sink};
+use words::{ENDINGS, PREFIXES, SUFFIXES, UNITS};
 
 pub(crate) static ADDRESS: PiiRule = PiiRule::personal(
     "postal-address",
     "a postal address",
     "a house number with a word for a kind of street, and the town, state and code that follow",
 );
-
-/// Last word of a street's name, in English.
-const SUFFIXES: [&[u8]; 44] = [
-    b"street",
-    b"st",
-    b"avenue",
-    b"ave",
-    b"road",
-    b"rd",
-    b"boulevard",
-    b"blvd",
-    b"lane",
-    b"ln",
-    b"drive",
-    b"dr",
-    b"court",
-    b"ct",
-    b"place",
-    b"pl",
-    b"square",
-    b"sq",
-    b"terrace",
-    b"ter",
-    b"way",
-    b"parkway",
-    b"pkwy",
-    b"circle",
-    b"cir",
-    b"highway",
-    b"hwy",
-    b"trail",
-    b"trl",
-    b"crescent",
-    b"close",
-    b"row",
-    b"mews",
-    b"grove",
-    b"gardens",
-    b"hill",
-    b"quay",
-    b"walk",
-    b"loop",
-    b"plaza",
-    b"alley",
-    b"turnpike",
-    b"crossing",
-    b"parade",
-];
-
-/// First word of a street's name, in other languages.
-const PREFIXES: [&[u8]; 22] = [
-    b"rue",
-    b"avenue",
-    b"boulevard",
-    b"place",
-    b"chemin",
-    b"via",
-    b"viale",
-    b"piazza",
-    b"corso",
-    b"calle",
-    b"avenida",
-    b"plaza",
-    b"paseo",
-    b"carrera",
-    b"rua",
-    b"travessa",
-    b"ul.",
-    b"ulica",
-    b"r\xc3\xbaa",
-    b"ulitsa",
-    b"all\xc3\xa9e",
-    b"quai",
-];
-
-/// How the one word of a street ends, in the north and east of Europe.
-const ENDINGS: [&[u8]; 18] = [
-    b"stra\xc3\x9fe",
-    b"strasse",
-    b"str.",
-    b"gasse",
-    b"weg",
-    b"allee",
-    b"platz",
-    b"straat",
-    b"laan",
-    b"gatan",
-    b"v\xc3\xa4gen",
-    b"vej",
-    b"gade",
-    b"katu",
-    b"kuja",
-    b"utca",
-    b"gata",
-    b"veien",
-];
 
 const MAX_STREET_WORDS: usize = 5;
 const MAX_TAIL: usize = 80;
@@ -125,7 +33,7 @@ pub(crate) fn check(text: &[u8], digit: usize, sink: &mut Sink<'_>) {
         .take_while(|byte| byte.is_ascii_digit())
         .count();
     let mut at = digit + digits;
-    if digits > 5 || text.get(at).is_none() {
+    if digits > 5 {
         return;
     }
     if text
@@ -134,16 +42,42 @@ pub(crate) fn check(text: &[u8], digit: usize, sink: &mut Sink<'_>) {
     {
         at += 1;
     }
-    if text.get(at) != Some(&b' ') {
-        return check_number_last(text, digit, digit + digits, sink);
-    }
-    match street_end(text, at + 1) {
+    let street = (text.get(at) == Some(&b' '))
+        .then(|| street_end(text, at + 1).or_else(|| street_with_unit(text, at + 1)))
+        .flatten();
+    match street {
         Some((end, percent)) => {
             let end = tail_end(text, end);
             sink.push(&ADDRESS, digit..end, percent);
         }
-        None => check_number_last(text, digit, digit + digits, sink),
+        None => behind::check(text, digit, digit + digits, sink),
     }
+}
+
+/// The end of a street that no word tells, before the flat in its house: `353 Buerlia 227 Apt. 391`.
+fn street_with_unit(text: &[u8], start: usize) -> Option<(usize, u8)> {
+    let mut at = start;
+    for index in 0..=MAX_STREET_WORDS {
+        let word = word(text, at)?;
+        if index > 0 && is_unit(word) {
+            return number_end(text, at + word.len()).map(|end| (end, 70));
+        }
+        let part = word
+            .first()
+            .is_some_and(|byte| byte.is_ascii_uppercase() || *byte >= 0x80);
+        let number = index > 0 && word.iter().take(5).all(u8::is_ascii_digit);
+        if !(part || number) {
+            return None;
+        }
+        at += word.len();
+        let gap = text
+            .get(at..)?
+            .iter()
+            .take(3)
+            .take_while(|byte| matches!(byte, b' ' | b'\n' | b','));
+        at += gap.count();
+    }
+    None
 }
 
 /// The end of the street's name that starts here, and how sure it is.
@@ -176,25 +110,6 @@ fn street_end(text: &[u8], start: usize) -> Option<(usize, u8)> {
         at = end + 1;
     }
     None
-}
-
-/// `Koskikatu 25`, `Musterstraße 12`: the street stands before its number.
-fn check_number_last(text: &[u8], digit: usize, number_end: usize, sink: &mut Sink<'_>) {
-    let Some(space) = digit.checked_sub(1).filter(|at| text.get(*at) == Some(&b' ')) else {
-        return;
-    };
-    let floor = space.saturating_sub(32);
-    let before = text.get(floor..space).unwrap_or_default();
-    let length = before.iter().rev().take_while(|byte| is_word(**byte)).count();
-    let start = space - length;
-    let written = text.get(start..space).unwrap_or_default();
-    if length > 5
-        && length < 32
-        && written.first().is_some_and(u8::is_ascii_uppercase)
-        && ends_like_street(written)
-    {
-        sink.push(&ADDRESS, start..tail_end(text, number_end), 68);
-    }
 }
 
 /// The name after `Rue` or `Calle`: capitalised words and small ones between, perhaps a number.
@@ -248,6 +163,9 @@ fn tail_end(text: &[u8], from: usize) -> usize {
         let Some(word) = word(text, start).filter(|word| is_tail_word(word)) else {
             break;
         };
+        // A number at the end of a sentence has the dot of the sentence.
+        let numbered = word.first().is_some_and(u8::is_ascii_digit);
+        let word = word.strip_suffix(b".").filter(|_| numbered).unwrap_or(word);
         at = start + word.len();
         // A town alone is too little; a unit, a state or a code is what makes the tail one.
         if is_unit(word) || word.first().is_some_and(u8::is_ascii_digit) || is_state(word) {
@@ -267,7 +185,7 @@ fn is_tail_word(word: &[u8]) -> bool {
 }
 
 fn is_unit(word: &[u8]) -> bool {
-    is_any(&[b"apt", b"apt.", b"suite", b"unit", b"floor", b"box"], word)
+    is_any(&UNITS, word)
 }
 
 fn is_state(word: &[u8]) -> bool {
@@ -313,5 +231,15 @@ mod tests {
             check(&format!("at {address}\n\n"), &[("postal-address", address)]);
         }
         check("12 apples and 7 Brown Foxes", &[]);
+    }
+
+    #[test]
+    fn streets_that_only_the_flat_behind_them_tells() {
+        let address = "4711 Havnsgarden 12\n Apt. 300\n Oldetown\n Norway 61234";
+        check(
+            &format!("Send it to {address}.\n"),
+            &[("postal-address", address)],
+        );
+        check("see 12 Monkeys 3 times", &[]);
     }
 }

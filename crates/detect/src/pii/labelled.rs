@@ -55,6 +55,8 @@ enum Value {
     PerhapsNameField,
     /// Words after which a person names themselves.
     NameInText,
+    /// Words that a name often follows, and often something else.
+    KnownNameInText,
     /// A title before a name.
     Titled,
     /// The end of a letter.
@@ -156,6 +158,23 @@ const LABELS: &[(&str, Value)] = &[
     ("guest", Value::PerhapsNameField),
     ("my name is ", Value::NameInText),
     ("name's ", Value::NameInText),
+    ("maiden name is ", Value::NameInText),
+    ("last name is ", Value::NameInText),
+    ("first name is ", Value::NameInText),
+    ("last name? ", Value::NameInText),
+    ("first name? ", Value::NameInText),
+    ("calls me ", Value::NameInText),
+    ("call me ", Value::KnownNameInText),
+    ("named him ", Value::NameInText),
+    ("named her ", Value::NameInText),
+    ("i'm ", Value::KnownNameInText),
+    ("hello ", Value::KnownNameInText),
+    ("miss ", Value::Titled),
+    ("professor ", Value::Titled),
+    ("se\u{f1}or ", Value::Titled),
+    ("se\u{f1}ora ", Value::Titled),
+    ("signor ", Value::Titled),
+    ("signora ", Value::Titled),
     ("mr. ", Value::Titled),
     ("mrs. ", Value::Titled),
     ("ms. ", Value::Titled),
@@ -222,6 +241,7 @@ pub(crate) fn check(text: &[u8], hit: &Hit, names: &Names, sink: &mut Sink<'_>) 
         Value::NameField => check_name_field(text, end, names, 85, 85, sink),
         Value::PerhapsNameField => check_name_field(text, end, names, 72, 30, sink),
         Value::NameInText => names.check_titled(text, end, 80, sink),
+        Value::KnownNameInText => names.check_known(text, end, 62, sink),
         Value::Titled => check_title(text, hit, names, sink),
         Value::SignedBelow => check_signature(text, end, names, sink),
         Value::AddressField => check_address_field(text, end, sink),
@@ -435,10 +455,9 @@ fn check_postal_code(text: &[u8], end: usize, sink: &mut Sink<'_>) {
     let stop = code_end(text, start, b"- ");
     let written = text.get(start..stop).unwrap_or_default();
     let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
-    if (3..=10).contains(&written.len())
-        && digits >= 2
-        && (4..=9).contains(&written.iter().filter(|byte| **byte != b' ').count())
-    {
+    let chars = written.iter().filter(|byte| **byte != b' ').count();
+    let long_enough = chars >= 4 || chars == 3 && digits == 3;
+    if written.len() <= 10 && digits >= 2 && long_enough && chars <= 9 {
         sink.push(&POSTAL_CODE, start..stop, 65);
     }
 }

@@ -1,7 +1,10 @@
 //! Names of persons, from a dictionary of given names and surnames and from titles before them.
 //!
 //! A dictionary cannot know every name, and many names are also words and places. So a given name counts when a
-//! surname or another capitalised word follows it, never alone, and each way has a confidence of its own.
+//! surname or another capitalised word follows it, alone only where the words around it speak of a person (see `alone`),
+//! and each way has a confidence of its own.
+
+mod alone;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -30,7 +33,7 @@ const PARTICLES: [&[u8]; 14] = [
 ];
 
 /// Capitalised words that follow a name in headings and forms and are no part of it.
-const NEVER_NAMES: [&[u8]; 36] = [
+const NEVER_NAMES: [&[u8]; 52] = [
     b"street",
     b"road",
     b"avenue",
@@ -67,6 +70,22 @@ const NEVER_NAMES: [&[u8]; 36] = [
     b"and",
     b"day",
     b"award",
+    b"st",
+    b"union",
+    b"loop",
+    b"flat",
+    b"flats",
+    b"lodge",
+    b"fort",
+    b"harbor",
+    b"orchestra",
+    b"enterprises",
+    b"consulting",
+    b"industries",
+    b"holdings",
+    b"partners",
+    b"turnpike",
+    b"parkway",
 ];
 
 /// The dictionary.
@@ -120,6 +139,9 @@ impl Names {
             return;
         }
         let Some(next) = next_word(text, first.end) else {
+            if !evidence.ambiguous && alone::is_person(self, text, &first) {
+                sink.push(&PERSON, first, 55);
+            }
             return;
         };
         let surname = self.known(text, &next);
@@ -134,7 +156,23 @@ impl Names {
             None if evidence.surname => 50,
             None => 58,
         };
-        sink.push(&PERSON, start..self.name_end(text, next.end), percent);
+        let end = self.name_end(text, next.end);
+        // A street or a company that is named for somebody.
+        if next_word(text, end).is_some_and(|after| is_never_name(text, &after)) {
+            return;
+        }
+        sink.push(&PERSON, start..end, percent);
+    }
+
+    /// Decides about the capitalised words after words that often stand before other things too.
+    pub(crate) fn check_known(&self, text: &[u8], after: usize, percent: u8, sink: &mut Sink<'_>) {
+        let known = |first: &Range<usize>| {
+            self.known(text, first)
+                .is_some_and(|known| known.given && !known.ambiguous)
+        };
+        if word(text, after).is_some_and(|first| known(&first)) {
+            self.check_titled(text, after, percent, sink);
+        }
     }
 
     /// Decides about the capitalised words after a title that ends at a place.
@@ -148,7 +186,10 @@ impl Names {
             return;
         };
         if !is_never_name(text, &first) {
-            sink.push(&PERSON, start..self.name_end(text, first.end), percent);
+            // After a title or an introduction the next word of a name need not be known.
+            let next = next_word(text, first.end).filter(|next| next.len() > 2 && !is_never_name(text, next));
+            let end = next.map_or(first.end, |next| next.end);
+            sink.push(&PERSON, start..self.name_end(text, end), percent);
         }
     }
 
@@ -346,7 +387,7 @@ mod tests {
     #[test]
     fn words_that_are_also_names() {
         check("Will Smart Contracts Grant Access In May", &[]);
-        check("Mary was here. James Street. Thomas() James_Bond", &[]);
+        check("Mary here. James Street. Thomas() James_Bond", &[]);
         check("The Quick Brown Fox", &[]);
     }
 }
