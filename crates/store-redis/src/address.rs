@@ -55,14 +55,6 @@ impl Address {
         }
     }
 
-    /// Whether another server may take this one's place by itself.
-    pub(crate) const fn fails_over(&self) -> bool {
-        match self {
-            Self::Server(_) => false,
-            Self::Sentinel(_) | Self::Cluster(..) => true,
-        }
-    }
-
     /// A client of one server: the server, the primary of now, or any node of the cluster.
     pub(crate) async fn client(&self) -> Result<Client, StoreError> {
         match self {

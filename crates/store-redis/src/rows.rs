@@ -28,9 +28,8 @@ pub struct RedisRows {
     pub(crate) keys: Keys,
     pub(crate) scripts: Scripts,
     changes: Changes,
+    /// How many replicas must have what is acknowledged, and what is read.
     replicas: u32,
-    /// Whether another server may take the place of the one that answers, so that each read has to prove that none has.
-    proves_reads: bool,
     timeout: Duration,
     /// The ledger this handle writes to, and the fence it was given.
     claim: RwLock<Option<(Ident, i64)>>,
@@ -65,7 +64,6 @@ impl RedisRows {
             scripts: Scripts::new(),
             changes: Changes::follow(Arc::clone(&address), keys.channel(), remote.timeout),
             replicas,
-            proves_reads: address.fails_over() && replicas > 0,
             timeout: remote.timeout,
             claim: RwLock::new(None),
             keys,
@@ -126,11 +124,12 @@ impl RedisRows {
             .ask(async |mut wire: Wire| {
                 let args = [claim.0.as_str(), claim.1.as_str()];
                 let answer = invoke(&mut wire, &self.scripts.read, &[&session, &writers], &args).await?;
-                if !self.proves_reads {
-                    return Ok((answer, self.replicas));
+                if self.replicas == 0 {
+                    return Ok((answer, 0));
                 }
                 // A primary that was deposed does not know it; its replicas do. Only one that they still follow gets their
-                // word for a new write.
+                // word for a new write. And a change that too few of them got was refused: it must not come to count by being
+                // read before they have it.
                 let _: i64 = wire.incr(&reads, 1).await?;
                 Ok((answer, self.confirm(&mut wire, &reads).await?))
             })
