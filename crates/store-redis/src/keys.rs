@@ -49,6 +49,10 @@ impl Keys {
         ["tokens", "digests", "revocations"].map(|part| format!("{}:{{tokens}}:{part}", self.0))
     }
 
+    pub(crate) fn token_reads(&self) -> String {
+        format!("{}:{{tokens}}:reads", self.0)
+    }
+
     pub(crate) fn store(&self) -> String {
         format!("{}:store", self.0)
     }

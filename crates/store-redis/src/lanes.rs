@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use redis::{RedisError, RedisResult};
+use redis::{RedisError, Value};
 use tidegate_store::StoreError;
 use tokio::sync::Mutex;
 
@@ -12,6 +12,7 @@ use crate::address::Address;
 use crate::durable::{check_identity, check_role, check_settings};
 use crate::failure::{failed, refused, too_slow};
 use crate::keys::Keys;
+use crate::question::Question;
 use crate::wire::Wire;
 
 /// How many questions may be under way.
@@ -49,11 +50,8 @@ impl Lanes {
         }
     }
 
-    /// Asks something over a connection. One that failed is given up: the next question makes a new one.
-    pub(crate) async fn ask<T, F>(&self, ask: impl FnOnce(Wire) -> F) -> Result<T, StoreError>
-    where
-        F: Future<Output = RedisResult<T>>,
-    {
+    /// Asks something of the server that holds `key`. A connection that failed is given up: the next question makes a new one.
+    pub(crate) async fn ask(&self, key: &str, question: &Question<'_>) -> Result<Vec<Value>, StoreError> {
         let _counted = Counted::new(&self.under_way);
         if self.under_way.load(Ordering::Relaxed) > MOST {
             return Err(StoreError::Overloaded);
@@ -65,9 +63,9 @@ impl Lanes {
             .ok_or_else(|| refused("the store has no connection"))?;
         let mut used = None;
         let asking = async {
-            let open = self.open(lane).await?;
+            let mut open = self.open(lane).await?;
             used = Some(open.generation);
-            Ok(ask(open.wire).await)
+            Ok(open.wire.send(key, question).await)
         };
         let answer = tokio::time::timeout(self.timeout, asking).await;
         let (answer, lost) = match answer {

@@ -10,6 +10,7 @@ mod durable;
 mod failure;
 mod keys;
 mod lanes;
+mod question;
 mod rows;
 mod scripts;
 mod tokens;

@@ -3,13 +3,17 @@
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::cluster_async::ClusterConnection;
 use redis::cluster_routing::{MultipleNodeRoutingInfo, Route, RoutingInfo, SingleNodeRoutingInfo, SlotAddr};
-use redis::{AsyncConnectionConfig, Cmd, FromRedisValue, Pipeline, RedisFuture, RedisResult, Value};
+use redis::{
+    AsyncConnectionConfig, Cmd, ErrorKind, FromRedisValue, Pipeline, RedisError, RedisFuture, RedisResult,
+    ServerErrorKind, Value,
+};
 use std::collections::HashMap;
 use std::time::Duration;
 use tidegate_store::StoreError;
 
 use crate::address::Address;
 use crate::failure::unreachable;
+use crate::question::Question;
 
 /// A connection that any number of questions share.
 #[derive(Clone)]
@@ -47,26 +51,37 @@ impl Wire {
         }
     }
 
-    /// Waits until so many replicas of the server that holds `key` have everything that was written over this
-    /// connection, and says how many do.
-    pub(crate) async fn wait_for_replicas(
-        &mut self,
-        key: &str,
-        count: u32,
-        timeout: Duration,
-    ) -> RedisResult<u32> {
-        let mut cmd = redis::cmd("WAIT");
-        cmd.arg(count)
-            .arg(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+    /// Asks one command after the other of the server that holds `key`.
+    pub(crate) async fn send(&mut self, key: &str, question: &Question<'_>) -> RedisResult<Vec<Value>> {
+        let mut answers = Vec::with_capacity(question.commands.len());
+        for command in &question.commands {
+            let answer = match (self.route(key, command).await, question.script) {
+                (Err(error), Some(script)) if is_unknown_script(&error) => {
+                    let _: String = script.load_async(self).await?;
+                    self.route(key, command).await
+                }
+                (answer, _) => answer,
+            };
+            answers.push(answer?);
+        }
+        Ok(answers)
+    }
+
+    async fn route(&mut self, key: &str, command: &Cmd) -> RedisResult<Value> {
         match self {
-            Self::One(connection) => cmd.query_async(connection).await,
+            Self::One(connection) => command.query_async(connection).await,
             Self::Cluster(connection) => {
                 let route = Route::new(slot(key), SlotAddr::Master);
                 let place = RoutingInfo::SingleNode(SingleNodeRoutingInfo::SpecificNode(route));
-                redis::from_redis_value(connection.route_command(cmd, place).await?).map_err(Into::into)
+                let answer = connection.route_command(command.clone(), place).await;
+                answer.and_then(Value::extract_error)
             }
         }
     }
+}
+
+fn is_unknown_script(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
 }
 
 impl ConnectionLike for Wire {
