@@ -19,9 +19,6 @@ use crate::lanes::Lanes;
 use crate::question::{Question, believed};
 use crate::scripts::Scripts;
 
-/// How many connections there are.
-const LANES: usize = 4;
-
 /// Sessions in Redis.
 pub struct RedisRows {
     lanes: Lanes,
@@ -50,7 +47,7 @@ impl RedisRows {
         }
         let address = Arc::new(Address::read(remote)?);
         let replicas = match (&*address, remote.replicas) {
-            (Address::Sentinel(_), None | Some(0)) | (Address::Cluster(..), None) => {
+            (Address::Sentinel(_), None | Some(0)) | (Address::Cluster(_), None) => {
                 return Err(refused(
                     "with sentinels or a cluster, say how many replicas must have a change before it counts (replicas = 1 or more; \
                      0 for a cluster without replicas): without that, a failover would forget labels",
@@ -60,7 +57,7 @@ impl RedisRows {
         };
         let keys = Keys::new(&remote.namespace);
         let rows = Self {
-            lanes: Lanes::new(Arc::clone(&address), keys.clone(), remote.timeout, LANES),
+            lanes: Lanes::new(Arc::clone(&address), &keys, remote.timeout),
             scripts: Scripts::new(),
             changes: Changes::follow(Arc::clone(&address), keys.channel(), remote.timeout),
             replicas,
@@ -242,10 +239,12 @@ impl Rows for RedisRows {
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        let key = self.keys.probes();
-        let question = Question::of([Cmd::incr(&key, 1)]);
-        let _: (i64,) = self.ask(&key, question).await?;
-        Ok(())
+        let counters = self.lanes.one_for_each_server(self.keys.counters()).await?;
+        let probes = counters.iter().map(|key| async move {
+            let (_,): (i64,) = self.ask(key, Question::of([Cmd::incr(key, 1)])).await?;
+            Ok::<_, StoreError>(())
+        });
+        try_join_all(probes).await.map(|_| ())
     }
 
     async fn claim(&self, ledger: &Ident) -> Result<(), StoreError> {
