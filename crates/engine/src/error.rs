@@ -129,12 +129,24 @@ impl From<StoreError> for DeliverError {
     }
 }
 
+impl From<StoreError> for ResetError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Overtaken => Self::Overtaken,
+            other => Self::Access(other.into()),
+        }
+    }
+}
+
 /// Why a session was not reset.
 #[derive(Debug, thiserror::Error)]
 pub enum ResetError {
     /// The caller cannot have the session.
     #[error(transparent)]
     Access(#[from] AccessError),
+    /// The label rose above the one that was decided about.
+    #[error("the label has risen since this was decided: look at the session again; its label stands")]
+    Overtaken,
     /// A reset needs a reason, of at most 2,000 bytes.
     #[error("a reset needs a reason of 1 to 2000 bytes")]
     Reason,

@@ -155,12 +155,41 @@ impl Engine {
         Ok(self.tag(caller, id, &name, class).await?.session)
     }
 
-    /// Starts a session's context anew: the only way down, for an administrator, with a reason.
+    /// Starts a session's context anew: the only way down, for an administrator, with a reason. It covers the label as it is
+    /// when it is asked for; one that rises meanwhile stands.
     ///
     /// # Errors
-    /// When the caller is not an administrator, the reason is missing, or the reset cannot be made durable.
+    /// When the caller is not an administrator, the reason is missing, the label rose meanwhile, or the reset cannot be made
+    /// durable.
     pub async fn reset(&self, caller: &Caller, id: &Ident, reason: &str) -> Result<Arc<Session>, ResetError> {
         let before = self.session_for(caller, Act::Reset, id).await?;
+        let covers = before.context.label().class();
+        self.start_anew(caller, &before, covers, reason).await
+    }
+
+    /// The same, from a label that was decided about before.
+    pub(crate) async fn reset_up_to(
+        &self,
+        caller: &Caller,
+        id: &Ident,
+        covers: Class,
+        reason: &str,
+    ) -> Result<Arc<Session>, ResetError> {
+        let before = self.session_for(caller, Act::Reset, id).await?;
+        self.start_anew(caller, &before, covers, reason).await
+    }
+
+    async fn start_anew(
+        &self,
+        caller: &Caller,
+        before: &Session,
+        covers: Class,
+        reason: &str,
+    ) -> Result<Arc<Session>, ResetError> {
+        let from = before.context.label().class();
+        if from > covers {
+            return Err(ResetError::Overtaken);
+        }
         let reason = reason.trim();
         if reason.is_empty() || reason.len() > MAX_REASON_BYTES {
             return Err(ResetError::Reason);
@@ -168,13 +197,13 @@ impl Engine {
         let at = now();
         // A reset lowers a label, so it is on the record before it happens.
         let noted = event::Reset {
-            from: before.context.label().class(),
+            from,
             to: Class::Public,
             reason: Reason::new(reason),
             by: (&caller.principal).into(),
         };
         self.provenance
-            .note(id, [noted.into()], at)
+            .note(&before.id, [noted.into()], at)
             .await
             .map_err(AccessError::from)?;
         let reset = Reset {
@@ -182,7 +211,8 @@ impl Engine {
             reason: reason.to_owned(),
             at,
         };
-        let session = self.store.reset(id, reset).await.map_err(AccessError::from)?;
+        // Compared again by the store, in the step that lowers it: until then, content may enter.
+        let session = self.store.reset(&before.id, covers, reset).await?;
         self.observer.reset(&session);
         self.publish(&session, Mirror::reset).await?;
         Ok(session)

@@ -172,7 +172,9 @@ impl From<StoreError> for Problem {
             StoreError::Overloaded => {
                 Self::overloaded("too many changes are waiting for the disk; try again in a moment")
             }
-            StoreError::TokenTaken
+            // A reset answers for itself; whoever else is told this asked for something that cannot be.
+            StoreError::Overtaken
+            | StoreError::TokenTaken
             | StoreError::Corrupt { .. }
             | StoreError::TooNew { .. }
             | StoreError::Fenced
@@ -332,6 +334,12 @@ impl From<ResetError> for Problem {
     fn from(error: ResetError) -> Self {
         match error {
             ResetError::Access(error) => error.into(),
+            ResetError::Overtaken => Self::new(
+                StatusCode::CONFLICT,
+                "overtaken",
+                "Not any more",
+                error.to_string(),
+            ),
             ResetError::Reason => Self::unprocessable("reason-missing", error.to_string()),
             ResetError::Mirror(error) => mirror_failed(&error),
         }

@@ -45,7 +45,8 @@ impl Server {
         if let Some(password) = &remote.password {
             config.password(password.expose());
         }
-        if !is_local(&config) && !url.contains("sslmode=") {
+        // Whatever the url says but `disable`: to prefer TLS is to do without it when somebody in between says so.
+        if !is_local(&config) && config.get_ssl_mode() != SslMode::Disable {
             config.ssl_mode(SslMode::Require);
         }
         config
@@ -135,8 +136,10 @@ pub(crate) async fn messages(mut connection: Wire, mut hear: impl FnMut(AsyncMes
     }
 }
 
+/// Whether every way to the server stays on this machine. An address goes before the name beside it.
 fn is_local(config: &Config) -> bool {
-    config.get_hosts().iter().all(|host| match host {
+    let (names, addresses) = (config.get_hosts(), config.get_hostaddrs());
+    let named = names.iter().all(|host| match host {
         Host::Tcp(name) => {
             name == "localhost"
                 || name
@@ -144,5 +147,41 @@ fn is_local(config: &Config) -> bool {
                     .is_ok_and(|address| address.is_loopback())
         }
         Host::Unix(_) => true,
-    })
+    });
+    let is_somewhere = !names.is_empty() || !addresses.is_empty();
+    is_somewhere && named && addresses.iter().all(std::net::IpAddr::is_loopback)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tls_is_required_beyond_this_machine() {
+        let (required, open) = (SslMode::Require, SslMode::Disable);
+        let unsaid = SslMode::Prefer;
+        for (url, mode) in [
+            ("postgres://u@localhost/db", unsaid),
+            ("postgres://u@127.0.0.1,[::1]/db", unsaid),
+            ("postgres://u@%2Frun%2Fpostgresql/db", unsaid),
+            ("postgres://u@localhost/db?hostaddr=127.0.0.1", unsaid),
+            ("postgres://u@/db?hostaddr=127.0.0.2", unsaid),
+            ("postgres://u@localhost/db?sslmode=require", required),
+            ("postgres://u@db.example/db", required),
+            ("postgres://u@localhost,db.example/db", required),
+            ("postgres://u@/db?hostaddr=192.0.2.1", required),
+            ("postgres://u@localhost/db?hostaddr=192.0.2.1", required),
+            ("hostaddr=192.0.2.1 user=u", required),
+            ("host=localhost,localhost hostaddr=127.0.0.1,192.0.2.1", required),
+            ("user=u", required),
+            ("postgres://u@db.example/db?sslmode=prefer", required),
+            ("postgres://u:sslmode=@db.example/db", required),
+            ("postgres://u:sslmode=disable@db.example/db", required),
+            ("postgres://u@db.example/db?sslmode=disable", open),
+            ("postgres://u@/db?hostaddr=192.0.2.1&sslmode=disable", open),
+        ] {
+            let server = Server::new(&Remote::at(url)).map(|server| server.config.get_ssl_mode());
+            assert_eq!(server, Ok(mode), "{url}");
+        }
+    }
 }

@@ -44,3 +44,22 @@ async fn a_server_without_tls_where_it_is_required() {
         assert!(connect(&remote).await.is_err());
     }
 }
+
+/// 0.0.0.0 leads to this machine, but is no address of it that one could rely on.
+#[tokio::test]
+async fn a_server_without_tls_at_an_address_beyond_this_machine() {
+    let Some(url) = services::address("TIDEGATE_TEST_POSTGRES").unwrap() else {
+        return;
+    };
+    for (options, good) in [
+        ("hostaddr=0.0.0.0", false),
+        ("hostaddr=0.0.0.0&sslmode=prefer", false),
+        ("hostaddr=0.0.0.0&sslmode=disable", true),
+        ("hostaddr=127.0.0.1", true),
+    ] {
+        let mut remote = Remote::at(&format!("{url}?{options}"));
+        remote.namespace = "t_hostaddr".to_owned();
+        remote.timeout = std::time::Duration::from_secs(20);
+        assert_eq!(connect(&remote).await.is_ok(), good, "{options}");
+    }
+}

@@ -5,12 +5,12 @@
 
 use std::path::Path;
 
-use redis::cluster::ClusterClient;
 use redis::sentinel::{SentinelClient, SentinelClientBuilder, SentinelServerType};
 use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, TlsCertificates, TlsMode};
 use tidegate_store::{Remote, StoreError};
 use tokio::sync::Mutex;
 
+use crate::cluster::{Cluster, Node};
 use crate::failure::{refused, unreachable};
 
 /// Where the state is.
@@ -19,8 +19,8 @@ pub(crate) enum Address {
     Server(Box<Client>),
     /// The primary that the sentinels name.
     Sentinel(Box<Mutex<SentinelClient>>),
-    /// A cluster, and one of its nodes.
-    Cluster(Box<ClusterClient>, Box<Client>),
+    /// A cluster.
+    Cluster(Box<Cluster>),
 }
 
 /// An address with several hosts, taken apart.
@@ -49,24 +49,20 @@ impl Address {
             }
             "redis+cluster" | "rediss+cluster" => {
                 let several = Several::read(scheme, rest, 6_379).ok_or_else(no_address)?;
-                cluster(&several, password, certificates, remote)
+                cluster(&several, password, certificates)
             }
             _ => Err(no_address()),
         }
     }
 
-    /// Whether another server may take this one's place by itself.
-    pub(crate) const fn fails_over(&self) -> bool {
+    /// A client of one server: the server, the primary of now, or this node of the cluster, or else any.
+    pub(crate) async fn client(&self, node: Option<&Node>) -> Result<Client, StoreError> {
         match self {
-            Self::Server(_) => false,
-            Self::Sentinel(_) | Self::Cluster(..) => true,
-        }
-    }
-
-    /// A client of one server: the server, the primary of now, or any node of the cluster.
-    pub(crate) async fn client(&self) -> Result<Client, StoreError> {
-        match self {
-            Self::Server(client) | Self::Cluster(_, client) => Ok((**client).clone()),
+            Self::Server(client) => Ok((**client).clone()),
+            Self::Cluster(cluster) => {
+                let node = node.or_else(|| cluster.seeds.first());
+                cluster.client(node.ok_or_else(no_address)?)
+            }
             Self::Sentinel(sentinel) => {
                 let mut sentinel = sentinel.lock().await;
                 sentinel
@@ -166,42 +162,33 @@ fn cluster(
     several: &Several<'_>,
     password: Option<&str>,
     certificates: Option<TlsCertificates>,
-    remote: &Remote,
 ) -> Result<Address, StoreError> {
-    let mut first = None;
-    let mut builder = ClusterClient::builder(several.addresses())
-        .connection_timeout(remote.timeout)
-        .response_timeout(remote.timeout)
-        // Trying again is for whoever asked: they are told that the store does not answer.
-        .retries(3);
-    if several.tls {
-        builder = builder.tls(TlsMode::Secure);
-    }
-    if let Some(address) = several.addresses().next() {
-        first = Some(address.into_connection_info().map_err(|_| no_address())?);
-    }
-    let mut info = first.ok_or_else(no_address)?;
+    let first = several.addresses().next().ok_or_else(no_address)?;
+    let mut login = first.into_connection_info().map_err(|_| no_address())?;
+    let mut settings = login.redis_settings().clone();
     if let Some(user) = several.user {
-        builder = builder.username(user);
-        let settings = info.redis_settings().clone().set_username(user);
-        info = info.set_redis_settings(settings);
+        settings = settings.set_username(user);
     }
     if let Some(password) = password.or(several.password) {
-        builder = builder.password(password);
-        let settings = info.redis_settings().clone().set_password(password);
-        info = info.set_redis_settings(settings);
+        settings = settings.set_password(password);
     }
-    if let Some(certificates) = certificates.clone() {
-        builder = builder.certs(certificates);
-    }
-    let nodes = builder.build().map_err(|_| no_address())?;
-    Ok(Address::Cluster(
-        Box::new(nodes),
-        Box::new(client(info, certificates)?),
-    ))
+    login = login.set_redis_settings(settings);
+    let seeds = several.hosts.iter().map(|(host, port)| Node {
+        host: (*host).to_owned(),
+        port: *port,
+    });
+    Ok(Address::Cluster(Box::new(Cluster {
+        seeds: seeds.collect(),
+        tls: several.tls,
+        login,
+        certificates,
+    })))
 }
 
-fn client(info: ConnectionInfo, certificates: Option<TlsCertificates>) -> Result<Client, StoreError> {
+pub(crate) fn client(
+    info: ConnectionInfo,
+    certificates: Option<TlsCertificates>,
+) -> Result<Client, StoreError> {
     let encrypted = matches!(info.addr(), ConnectionAddr::TcpTls { .. });
     let client = match certificates.filter(|_| encrypted) {
         Some(certificates) => Client::build_with_tls(info, certificates),

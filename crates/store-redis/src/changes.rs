@@ -51,7 +51,7 @@ async fn listen(
 ) {
     loop {
         let connecting = async {
-            let client = address.client().await.ok()?;
+            let client = address.client(None).await.ok()?;
             let mut news = client.get_async_pubsub().await.ok()?;
             news.subscribe(&channel).await.ok()?;
             Some(news)

@@ -49,11 +49,31 @@ impl Keys {
         ["tokens", "digests", "revocations"].map(|part| format!("{}:{{tokens}}:{part}", self.0))
     }
 
+    pub(crate) fn token_reads(&self) -> String {
+        format!("{}:{{tokens}}:reads", self.0)
+    }
+
     pub(crate) fn store(&self) -> String {
         format!("{}:store", self.0)
     }
 
-    pub(crate) fn probes(&self) -> String {
+    /// One mark in each part of the state that a cluster may put on a server of its own.
+    pub(crate) fn marks(&self) -> Vec<String> {
+        let shards = (0..SHARDS).map(|shard| self.in_shard(shard, "store", None));
+        let tokens = format!("{}:{{tokens}}:store", self.0);
+        shards.chain([tokens, self.store()]).collect()
+    }
+
+    /// A counter in each part of the state.
+    pub(crate) fn counters(&self) -> Vec<String> {
+        let shards = (0..SHARDS).map(|shard| self.reads(shard));
+        [self.probes(), self.token_reads()]
+            .into_iter()
+            .chain(shards)
+            .collect()
+    }
+
+    fn probes(&self) -> String {
         format!("{}:probes", self.0)
     }
 

@@ -6,10 +6,13 @@
 
 mod address;
 mod changes;
+mod cluster;
 mod durable;
 mod failure;
 mod keys;
 mod lanes;
+mod map;
+mod question;
 mod rows;
 mod scripts;
 mod tokens;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::try_join_all;
-use redis::{AsyncCommands as _, RedisResult, Script};
+use redis::{Cmd, FromRedisValue, Script, Value};
 use serde::{Deserialize, Serialize};
 use tidegate_core::{Class, Ident, Moment};
 use tidegate_store::{Change, Remote, Reset, Row, Rows, StoreError};
@@ -16,21 +16,17 @@ use crate::changes::Changes;
 use crate::failure::{damaged, refused};
 use crate::keys::{Keys, SHARDS};
 use crate::lanes::Lanes;
+use crate::question::{Question, believed};
 use crate::scripts::Scripts;
-use crate::wire::Wire;
-
-/// How many connections there are.
-const LANES: usize = 4;
 
 /// Sessions in Redis.
 pub struct RedisRows {
-    pub(crate) lanes: Lanes,
+    lanes: Lanes,
     pub(crate) keys: Keys,
     pub(crate) scripts: Scripts,
     changes: Changes,
+    /// How many replicas must have what is acknowledged, and what is read.
     replicas: u32,
-    /// Whether another server may take the place of the one that answers, so that each read has to prove that none has.
-    proves_reads: bool,
     timeout: Duration,
     /// The ledger this handle writes to, and the fence it was given.
     claim: RwLock<Option<(Ident, i64)>>,
@@ -51,7 +47,7 @@ impl RedisRows {
         }
         let address = Arc::new(Address::read(remote)?);
         let replicas = match (&*address, remote.replicas) {
-            (Address::Sentinel(_), None | Some(0)) | (Address::Cluster(..), None) => {
+            (Address::Sentinel(_), None | Some(0)) | (Address::Cluster(_), None) => {
                 return Err(refused(
                     "with sentinels or a cluster, say how many replicas must have a change before it counts (replicas = 1 or more; \
                      0 for a cluster without replicas): without that, a failover would forget labels",
@@ -61,11 +57,10 @@ impl RedisRows {
         };
         let keys = Keys::new(&remote.namespace);
         let rows = Self {
-            lanes: Lanes::new(Arc::clone(&address), keys.clone(), remote.timeout, LANES),
+            lanes: Lanes::new(Arc::clone(&address), &keys, remote.timeout),
             scripts: Scripts::new(),
             changes: Changes::follow(Arc::clone(&address), keys.channel(), remote.timeout),
             replicas,
-            proves_reads: address.fails_over() && replicas > 0,
             timeout: remote.timeout,
             claim: RwLock::new(None),
             keys,
@@ -74,38 +69,32 @@ impl RedisRows {
         Ok(rows)
     }
 
-    /// Runs a script that changes something under `key`, and waits for the replicas that must have it.
-    pub(crate) async fn change(
+    /// Asks the server that holds `reads`, and gives the answers that so many replicas vouch for as must.
+    pub(crate) async fn ask<T: FromRedisValue>(
         &self,
-        key: &str,
+        reads: &str,
+        question: Question<'_>,
+    ) -> Result<T, StoreError> {
+        let answers = match self.replicas {
+            0 => self.lanes.ask(reads, &question).await?,
+            replicas => {
+                let question = question.proven(reads, replicas, self.timeout);
+                believed(self.lanes.ask(reads, &question).await?, replicas)?
+            }
+        };
+        redis::from_redis_value(Value::Array(answers)).map_err(|_| damaged())
+    }
+
+    /// Calls a script. All its keys are in the slot of `reads`.
+    pub(crate) async fn call(
+        &self,
+        reads: &str,
         script: &Script,
         keys: &[&str],
         args: &[&str],
     ) -> Result<Vec<String>, StoreError> {
-        let (answer, replicas) = self
-            .lanes
-            .ask(async |mut wire: Wire| {
-                let answer = invoke(&mut wire, script, keys, args).await?;
-                Ok((answer, self.confirm(&mut wire, key).await?))
-            })
-            .await?;
-        self.enough(replicas).map(|()| answer)
-    }
-
-    async fn confirm(&self, wire: &mut Wire, key: &str) -> RedisResult<u32> {
-        match self.replicas {
-            0 => Ok(0),
-            wanted => wire.wait_for_replicas(key, wanted, self.timeout).await,
-        }
-    }
-
-    fn enough(&self, replicas: u32) -> Result<(), StoreError> {
-        if replicas >= self.replicas {
-            return Ok(());
-        }
-        Err(refused(
-            "too few replicas of Redis have the change, so it does not count",
-        ))
+        let (answer,) = self.ask(reads, Question::call(script, keys, args)).await?;
+        Ok(answer)
     }
 
     /// The ledger and the fence, as scripts want them: empty when nothing was claimed.
@@ -120,22 +109,9 @@ impl RedisRows {
     async fn row(&self, id: &Ident, claim: &(String, String)) -> Result<Option<Row>, StoreError> {
         let shard = Keys::shard(id);
         let (session, writers) = (self.keys.session(id), self.keys.writers(shard));
+        let (keys, args) = ([session.as_str(), &writers], [claim.0.as_str(), &claim.1]);
         let reads = self.keys.reads(shard);
-        let (answer, replicas) = self
-            .lanes
-            .ask(async |mut wire: Wire| {
-                let args = [claim.0.as_str(), claim.1.as_str()];
-                let answer = invoke(&mut wire, &self.scripts.read, &[&session, &writers], &args).await?;
-                if !self.proves_reads {
-                    return Ok((answer, self.replicas));
-                }
-                // A primary that was deposed does not know it; its replicas do. Only one that they still follow gets their
-                // word for a new write.
-                let _: i64 = wire.incr(&reads, 1).await?;
-                Ok((answer, self.confirm(&mut wire, &reads).await?))
-            })
-            .await?;
-        self.enough(replicas)?;
+        let answer = self.call(&reads, &self.scripts.read, &keys, &args).await?;
         match verdict(&answer)? {
             "row" => read_row(answer.get(1..).unwrap_or_default()).map(Some),
             "none" => Ok(None),
@@ -165,8 +141,8 @@ impl Rows for RedisRows {
             &rank,
             &row.document,
         ];
-        let keys = [session.as_str(), &ids, &writers];
-        let answer = self.change(&session, &self.scripts.insert, &keys, &args).await?;
+        let (keys, reads) = ([session.as_str(), &ids, &writers], self.keys.reads(shard));
+        let answer = self.call(&reads, &self.scripts.insert, &keys, &args).await?;
         match verdict(&answer)? {
             "done" => Ok(true),
             "taken" => Ok(false),
@@ -180,10 +156,11 @@ impl Rows for RedisRows {
 
     async fn replace(&self, id: &Ident, after: &Row, reset: Option<&Reset>) -> Result<bool, StoreError> {
         let (ledger, fence) = self.claim();
+        let shard = Keys::shard(id);
         let (session, resets, writers) = (
             self.keys.session(id),
             self.keys.resets(id),
-            self.keys.writers(Keys::shard(id)),
+            self.keys.writers(shard),
         );
         let kept = reset.map(|reset| KeptReset {
             by: reset.by.to_string(),
@@ -206,8 +183,8 @@ impl Rows for RedisRows {
             &channel,
             id.as_str(),
         ];
-        let keys = [session.as_str(), &resets, &writers];
-        let answer = self.change(&session, &self.scripts.replace, &keys, &args).await?;
+        let (keys, reads) = ([session.as_str(), &resets, &writers], self.keys.reads(shard));
+        let answer = self.call(&reads, &self.scripts.replace, &keys, &args).await?;
         match verdict(&answer)? {
             "done" => Ok(true),
             "stale" => Ok(false),
@@ -217,11 +194,9 @@ impl Rows for RedisRows {
     }
 
     async fn resets(&self, id: &Ident) -> Result<Vec<Reset>, StoreError> {
-        let key = self.keys.resets(id);
-        let kept: Vec<String> = self
-            .lanes
-            .ask(async |mut wire: Wire| wire.lrange(&key, 0, -1).await)
-            .await?;
+        let reads = self.keys.reads(Keys::shard(id));
+        let question = Question::of([Cmd::lrange(self.keys.resets(id), 0, -1)]);
+        let (kept,): (Vec<String>,) = self.ask(&reads, question).await?;
         let read = |text: &String| {
             let kept: KeptReset = serde_json::from_str(text).map_err(|_| damaged())?;
             Ok(Reset {
@@ -241,10 +216,9 @@ impl Rows for RedisRows {
         };
         let count = isize::try_from(limit).unwrap_or(isize::MAX);
         let of_shard = |shard: u32| {
-            let (key, from) = (self.keys.ids(shard), from.clone());
+            let ids = Cmd::zrangebylex_limit(self.keys.ids(shard), &from, "+", 0, count);
             async move {
-                let asked = async |mut wire: Wire| wire.zrangebylex_limit(&key, from, "+", 0, count).await;
-                let ids: Vec<String> = self.lanes.ask(asked).await?;
+                let (ids,): (Vec<String>,) = self.ask(&self.keys.reads(shard), Question::of([ids])).await?;
                 Ok::<_, StoreError>(ids)
             }
         };
@@ -265,34 +239,22 @@ impl Rows for RedisRows {
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        let key = self.keys.probes();
-        let replicas = self
-            .lanes
-            .ask(async |mut wire: Wire| {
-                let _: i64 = wire.incr(&key, 1).await?;
-                self.confirm(&mut wire, &key).await
-            })
-            .await?;
-        self.enough(replicas)
+        let counters = self.lanes.one_for_each_server(self.keys.counters()).await?;
+        let probes = counters.iter().map(|key| async move {
+            let (_,): (i64,) = self.ask(key, Question::of([Cmd::incr(key, 1)])).await?;
+            Ok::<_, StoreError>(())
+        });
+        try_join_all(probes).await.map(|_| ())
     }
 
     async fn claim(&self, ledger: &Ident) -> Result<(), StoreError> {
         // The first shard counts, the others follow; a gateway with an older fence is refused in each shard from then on.
-        let first = self.keys.writers(0);
-        let raise = |wire: Wire| {
-            let (key, mut wire) = (first.clone(), wire);
-            async move {
-                let fence: i64 = wire.hincr(&key, ledger.as_str(), 1).await?;
-                Ok((fence, self.confirm(&mut wire, &key).await?))
-            }
-        };
-        let (fence, replicas) = self.lanes.ask(raise).await?;
-        self.enough(replicas)?;
+        let raise = Question::of([Cmd::hincr(self.keys.writers(0), ledger.as_str(), 1)]);
+        let (fence,): (i64,) = self.ask(&self.keys.reads(0), raise).await?;
         for shard in 1..SHARDS {
-            let key = self.keys.writers(shard);
-            let writers = [key.as_str()];
+            let (writers, reads) = (self.keys.writers(shard), self.keys.reads(shard));
             let args = [ledger.as_str(), &fence.to_string()];
-            let answer = self.change(&key, &self.scripts.fence, &writers, &args).await?;
+            let answer = self.call(&reads, &self.scripts.fence, &[&writers], &args).await?;
             verdict(&answer)?;
         }
         let mut claim = self.claim.write().unwrap_or_else(PoisonError::into_inner);
@@ -303,17 +265,6 @@ impl Rows for RedisRows {
     fn changes(&self) -> broadcast::Receiver<Change> {
         self.changes.subscribe()
     }
-}
-
-async fn invoke(wire: &mut Wire, script: &Script, keys: &[&str], args: &[&str]) -> RedisResult<Vec<String>> {
-    let mut invocation = script.prepare_invoke();
-    for key in keys {
-        invocation.key(*key);
-    }
-    for arg in args {
-        invocation.arg(*arg);
-    }
-    invocation.invoke_async(wire).await
 }
 
 /// What a script came to, unless that is a refusal.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use data_encoding::HEXLOWER;
+use redis::Cmd;
 use serde::{Deserialize, Serialize};
 use tidegate_core::{Ident, Moment};
 use tidegate_store::{StoreError, TokenDigest, TokenRecord, TokenStore};
 
 use crate::failure::damaged;
+use crate::question::Question;
 use crate::rows::{RedisRows, verdict};
-use crate::wire::Wire;
 
 /// A token as it is kept. When it was revoked stands apart, so that no change rewrites this.
 #[derive(Serialize, Deserialize)]
@@ -39,7 +40,8 @@ impl TokenStore for RedisRows {
         let kept = serde_json::to_string(&kept).map_err(|_| damaged())?;
         let keys = [tokens.as_str(), &digests];
         let args = [digest.as_str(), token.id.as_str(), &kept];
-        let answer = self.change(&tokens, &self.scripts.issue, &keys, &args).await?;
+        let reads = self.keys.token_reads();
+        let answer = self.call(&reads, &self.scripts.issue, &keys, &args).await?;
         match (verdict(&answer)?, token.revoked_at) {
             ("done", None) => Ok(()),
             ("done", Some(at)) => self.revoke(&token.id, at).await.map(|_| ()),
@@ -50,15 +52,9 @@ impl TokenStore for RedisRows {
     async fn find(&self, digest: &TokenDigest) -> Result<Option<Arc<TokenRecord>>, StoreError> {
         let [tokens, _, revocations] = self.keys.tokens();
         let field = HEXLOWER.encode(&digest.0);
-        let found: (Option<String>, Option<i64>) = self
-            .lanes
-            .ask(async |mut wire: Wire| {
-                // Of one moment, and in this order: what is revoked between the two is found to be.
-                let mut both = redis::pipe();
-                both.atomic().hget(&tokens, &field).hget(&revocations, &field);
-                both.query_async(&mut wire).await
-            })
-            .await?;
+        // In this order: what is revoked between the two is found to be.
+        let both = Question::of([Cmd::hget(tokens, &field), Cmd::hget(revocations, &field)]);
+        let found: (Option<String>, Option<i64>) = self.ask(&self.keys.token_reads(), both).await?;
         let (kept, revoked_at) = found;
         let read = |kept: String| read(&kept, *digest, revoked_at);
         kept.map(read).transpose()
@@ -68,8 +64,8 @@ impl TokenStore for RedisRows {
         let all = self.keys.tokens();
         let keys = all.each_ref().map(String::as_str);
         let args = [id.as_str(), &at.0.to_string()];
-        let [tokens, ..] = keys;
-        let answer = self.change(tokens, &self.scripts.revoke, &keys, &args).await?;
+        let reads = self.keys.token_reads();
+        let answer = self.call(&reads, &self.scripts.revoke, &keys, &args).await?;
         Ok(verdict(&answer)? == "done")
     }
 
@@ -80,17 +76,9 @@ impl TokenStore for RedisRows {
             HashMap<String, String>,
             HashMap<String, i64>,
         );
-        let (kept, places, revoked): Found = self
-            .lanes
-            .ask(async |mut wire: Wire| {
-                let mut all = redis::pipe();
-                all.atomic()
-                    .hgetall(&tokens)
-                    .hgetall(&digests)
-                    .hgetall(&revocations);
-                all.query_async(&mut wire).await
-            })
-            .await?;
+        // In this order: whatever comes between them, a token that is listed has its place and its revocation.
+        let all = Question::of([tokens, digests, revocations].map(Cmd::hgetall));
+        let (kept, places, revoked): Found = self.ask(&self.keys.token_reads(), all).await?;
         let mut listed = Vec::with_capacity(kept.len());
         for (digest, kept) in &kept {
             let bytes = HEXLOWER.decode(digest.as_bytes()).map_err(|_| damaged())?;

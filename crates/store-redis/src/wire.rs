@@ -1,117 +1,48 @@
-//! A connection to one server or to a cluster, used in the same way.
+//! A connection to one server, shared by any number of questions.
 
-use redis::aio::{ConnectionLike, MultiplexedConnection};
-use redis::cluster_async::ClusterConnection;
-use redis::cluster_routing::{MultipleNodeRoutingInfo, Route, RoutingInfo, SingleNodeRoutingInfo, SlotAddr};
-use redis::{AsyncConnectionConfig, Cmd, FromRedisValue, Pipeline, RedisFuture, RedisResult, Value};
-use std::collections::HashMap;
 use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{Client, Cmd, ErrorKind, RedisError, RedisResult, ServerErrorKind, Value};
 use tidegate_store::StoreError;
 
-use crate::address::Address;
+use crate::cluster::connect;
 use crate::failure::unreachable;
+use crate::question::Question;
 
-/// A connection that any number of questions share.
+/// INVARIANT (durable before acknowledged): what is sent over it reaches this one server over this one connection, or nobody. So the
+/// replicas that a server counts have what was written before, and not what another server was told.
 #[derive(Clone)]
-pub(crate) enum Wire {
-    One(MultiplexedConnection),
-    Cluster(ClusterConnection),
-}
+pub(crate) struct Wire(MultiplexedConnection);
 
 impl Wire {
-    pub(crate) async fn open(address: &Address, timeout: Duration) -> Result<Self, StoreError> {
-        let opened = match address {
-            Address::Cluster(nodes, _) => nodes.get_async_connection().await.map(Self::Cluster),
-            Address::Server(_) | Address::Sentinel(_) => {
-                let config = AsyncConnectionConfig::new()
-                    .set_connection_timeout(Some(timeout))
-                    .set_response_timeout(Some(timeout));
-                let client = address.client().await?;
-                let connection = client.get_multiplexed_async_connection_with_config(&config).await;
-                connection.map(Self::One)
-            }
-        };
-        opened.map_err(|error| unreachable(&error))
+    pub(crate) async fn open(client: &Client, timeout: Duration) -> Result<Self, StoreError> {
+        let opened = connect(client, timeout).await;
+        opened.map(Self).map_err(|error| unreachable(&error))
     }
 
-    /// Asks the server, or every primary of the cluster, and gives all their answers.
-    pub(crate) async fn ask_all<T: FromRedisValue>(&mut self, cmd: Cmd) -> RedisResult<Vec<T>> {
-        match self {
-            Self::One(connection) => Ok(vec![cmd.query_async(connection).await?]),
-            Self::Cluster(connection) => {
-                let all = RoutingInfo::MultiNode((MultipleNodeRoutingInfo::AllMasters, None));
-                let answers = connection.route_command(cmd, all).await?;
-                let answers: HashMap<String, T> = redis::from_redis_value(answers)?;
-                Ok(answers.into_values().collect())
+    /// Asks all of it in one go. A script that the server does not know has changed nothing, so it is told and all is asked again.
+    pub(crate) async fn ask(&mut self, question: &Question<'_>) -> RedisResult<Vec<Value>> {
+        match (self.send(&question.commands).await, question.script) {
+            (Err(error), Some(script)) if is_unknown_script(&error) => {
+                let _: String = script.load_async(&mut self.0).await?;
+                self.send(&question.commands).await
             }
+            (answer, _) => answer,
         }
     }
 
-    /// Waits until so many replicas of the server that holds `key` have everything that was written over this
-    /// connection, and says how many do.
-    pub(crate) async fn wait_for_replicas(
-        &mut self,
-        key: &str,
-        count: u32,
-        timeout: Duration,
-    ) -> RedisResult<u32> {
-        let mut cmd = redis::cmd("WAIT");
-        cmd.arg(count)
-            .arg(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
-        match self {
-            Self::One(connection) => cmd.query_async(connection).await,
-            Self::Cluster(connection) => {
-                let route = Route::new(slot(key), SlotAddr::Master);
-                let place = RoutingInfo::SingleNode(SingleNodeRoutingInfo::SpecificNode(route));
-                redis::from_redis_value(connection.route_command(cmd, place).await?).map_err(Into::into)
-            }
+    /// Sends commands in one go, and gives all their answers or the first refusal among them.
+    pub(crate) async fn send(&mut self, commands: &[Cmd]) -> RedisResult<Vec<Value>> {
+        let mut all = redis::pipe();
+        for command in commands {
+            all.add_command(command.clone());
         }
+        let answers: Vec<RedisResult<Value>> = all.ignore_errors().query_async(&mut self.0).await?;
+        answers.into_iter().collect()
     }
 }
 
-impl ConnectionLike for Wire {
-    fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
-        match self {
-            Self::One(connection) => connection.req_packed_command(cmd),
-            Self::Cluster(connection) => connection.req_packed_command(cmd),
-        }
-    }
-
-    fn req_packed_commands<'a>(
-        &'a mut self,
-        pipeline: &'a Pipeline,
-        offset: usize,
-        count: usize,
-    ) -> RedisFuture<'a, Vec<Value>> {
-        match self {
-            Self::One(connection) => connection.req_packed_commands(pipeline, offset, count),
-            Self::Cluster(connection) => connection.req_packed_commands(pipeline, offset, count),
-        }
-    }
-
-    fn get_db(&self) -> i64 {
-        match self {
-            Self::One(connection) => connection.get_db(),
-            Self::Cluster(connection) => connection.get_db(),
-        }
-    }
-}
-
-/// The slot of a cluster that a key is in: of what stands in braces, or of all of it.
-fn slot(key: &str) -> u16 {
-    let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
-    let hashed = tag.map_or(key, |(tag, _)| tag);
-    crc16::State::<crc16::XMODEM>::calculate(hashed.as_bytes()) % 16_384
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_with_one_tag_share_a_slot() {
-        assert_eq!(slot("123456789"), 0x31c3);
-        assert_eq!(slot("tidegate:{s07}:session:a"), slot("tidegate:{s07}:ids"));
-        assert_ne!(slot("tidegate:{s07}:ids"), slot("tidegate:{s08}:ids"));
-    }
+fn is_unknown_script(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
 }

@@ -40,8 +40,10 @@ pub trait SessionStore: Send + Sync {
     /// Lifts this halt, because a person decided so. It must leave another halt, the end of a run and the label as they are.
     async fn resume(&self, id: &Ident, halt: &Halt, resumption: Resumption) -> Result<Admitted, StoreError>;
 
-    /// Starts the context anew, for an administrator, and must keep the reason. The only way down there is.
-    async fn reset(&self, id: &Ident, reset: Reset) -> Result<Arc<Session>, StoreError>;
+    /// Starts the context anew from a label of at most `covers`, for an administrator, and must keep the reason. The only way
+    /// down there is. A label above `covers` must stand, as [`StoreError::Overtaken`]: compared in the same atomic step, so
+    /// that a rise that nobody decided about is never wiped, however late it comes.
+    async fn reset(&self, id: &Ident, covers: Class, reset: Reset) -> Result<Arc<Session>, StoreError>;
 
     /// Every reset of the session with who, why and when, oldest first; none when there is no such session.
     async fn resets(&self, id: &Ident) -> Result<Vec<Reset>, StoreError>;
@@ -108,6 +110,9 @@ pub enum StoreError {
     /// There is no such session.
     #[error("there is no session with this id")]
     NoSession,
+    /// The label is above what the reset covers.
+    #[error("the label has risen above the one that was decided about")]
+    Overtaken,
     /// The id or digest is in use.
     #[error("a token with this id exists already")]
     TokenTaken,

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tidegate_core::{Admission, ContextState, Ident, Moment};
+use tidegate_core::{Admission, Class, ContextState, Ident, Moment};
+
+use crate::StoreError;
 
 /// One agent's run for one user, and the state of its context.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,4 +63,12 @@ pub struct Admitted {
     pub admission: Admission,
     /// The session as it is now, durably.
     pub session: Arc<Session>,
+}
+
+/// What a reset does not cover stands. To be asked of the row that the reset replaces, in the step that replaces it.
+pub(crate) fn refuse_above(covers: Class, session: &Session) -> Result<(), StoreError> {
+    match session.context.label().class() <= covers {
+        true => Ok(()),
+        false => Err(StoreError::Overtaken),
+    }
 }

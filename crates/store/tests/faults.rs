@@ -68,7 +68,7 @@ async fn used() -> (tempfile::TempDir, PathBuf) {
         reason: "test".to_owned(),
         at: Moment(4),
     };
-    store.reset(&id, reset).await.unwrap();
+    store.reset(&id, Class::Secret, reset).await.unwrap();
     store.raise(&id, entry(Class::Internal)).await.unwrap();
     store
         .add_dataset(&id, Name::parse("keys").unwrap(), Class::Secret, Moment(5))

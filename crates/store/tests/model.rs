@@ -103,7 +103,7 @@ impl Pair {
                     reason: "r".to_owned(),
                     at,
                 };
-                store.reset(&id, reset).await.unwrap();
+                store.reset(&id, Class::Secret, reset).await.unwrap();
                 *model = ContextState::clean();
             }
             Step::Reopen => self.handles[handle] = Self::open(&self.dir),

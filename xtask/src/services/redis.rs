@@ -85,7 +85,7 @@ impl Redis {
 /// A cluster of three primaries.
 pub struct RedisCluster {
     url: String,
-    _nodes: Vec<Running>,
+    nodes: Vec<(u16, Running)>,
 }
 
 impl RedisCluster {
@@ -94,8 +94,20 @@ impl RedisCluster {
     /// # Errors
     /// Says what went wrong.
     pub fn start(directory: &Path) -> Result<Self, String> {
+        Self::join(directory, 3, "0")
+    }
+
+    /// Starts three primaries with a replica each.
+    ///
+    /// # Errors
+    /// Says what went wrong.
+    pub fn start_with_replicas(directory: &Path) -> Result<Self, String> {
+        Self::join(directory, 6, "1")
+    }
+
+    fn join(directory: &Path, count: usize, replicas: &str) -> Result<Self, String> {
         let (mut nodes, mut places) = (Vec::new(), Vec::new());
-        for number in 0..3 {
+        for number in 0..count {
             let own = directory.join(number.to_string());
             fs::create_dir(&own).map_err(|error| format!("cannot write {}: {error}", own.display()))?;
             let (port, bus) = (port::free()?, port::free()?);
@@ -103,21 +115,41 @@ impl RedisCluster {
             command
                 .args(["--cluster-enabled", "yes", "--cluster-node-timeout", "2000"])
                 .args(["--cluster-port", &bus.to_string()]);
-            nodes.push(run(command, port, "redis")?);
+            nodes.push((port, run(command, port, "redis")?));
             places.push(format!("127.0.0.1:{port}"));
         }
         let mut join = Command::new(CLIENT);
-        join.args(["--cluster", "create"])
-            .args(&places)
-            .args(["--cluster-replicas", "0", "--cluster-yes"]);
+        join.args(["--cluster", "create"]).args(&places).args([
+            "--cluster-replicas",
+            replicas,
+            "--cluster-yes",
+        ]);
         let joined = join.stdout(Stdio::null()).status();
         if !joined.is_ok_and(|status| status.success()) {
             return Err("the nodes cannot be joined to a cluster".to_owned());
         }
         let url = format!("redis+cluster://{}", places.join(","));
-        let cluster = Self { url, _nodes: nodes };
+        let cluster = Self { url, nodes };
         cluster.wait(&places)?;
         Ok(cluster)
+    }
+
+    /// Where its servers listen.
+    pub fn ports(&self) -> impl Iterator<Item = u16> {
+        self.nodes.iter().map(|(port, _)| *port)
+    }
+
+    /// The server at this port.
+    #[must_use]
+    pub fn node(&self, port: u16) -> Option<&Running> {
+        let node = self.nodes.iter().find(|(known, _)| *known == port);
+        node.map(|(_, node)| node)
+    }
+
+    /// The server at this port, to do with as one likes.
+    pub fn take(&mut self, port: u16) -> Option<Running> {
+        let place = self.nodes.iter().position(|(known, _)| *known == port)?;
+        Some(self.nodes.remove(place).1)
     }
 
     /// Where it is.

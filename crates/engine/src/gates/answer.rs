@@ -13,6 +13,12 @@ use crate::{AccessError, Engine, ResetError};
 /// The longest reason, in characters: what the record keeps of it.
 const MOST_REASON_CHARS: usize = Reason::MAX_CHARS;
 
+/// The label is above the one that the question was about.
+const RISEN: &str = "the label has risen since this was asked: deny this and ask anew; nothing was changed";
+/// The same, noticed when the approval had been used up.
+const RISEN_MEANWHILE: &str =
+    "the label rose while this was decided, and stands; the approval is used up: ask anew";
+
 impl Engine {
     /// Approves or denies. An approval releases what the gate is bound to, once; where two people must approve, the first
     /// approval is kept and the gate waits for the second.
@@ -109,17 +115,17 @@ impl Engine {
     /// What has come over a session since the question was put is not covered by an answer to it.
     async fn refuse_overtaken(&self, gate: &Gate) -> Result<(), GateError> {
         match gate.kind {
-            GateKind::InjectionHalt if self.is_halted_above(&gate.session).await? => Err(
-                GateError::Overtaken("a run above this one is halted too: decide about that one first"),
-            ),
+            GateKind::InjectionHalt if self.is_halted_above(&gate.session).await? => {
+                Err(GateError::Overtaken(
+                    "a run above this one is halted too: decide about that one first; nothing was changed",
+                ))
+            }
             GateKind::LowerLabel => {
                 let session = self.store.current(&gate.session).await?;
                 let session = session.ok_or(AccessError::NoSession)?;
                 match session.context.label().class() <= gate.class {
                     true => Ok(()),
-                    false => Err(GateError::Overtaken(
-                        "the label has risen since this was asked: deny this and ask anew",
-                    )),
+                    false => Err(GateError::Overtaken(RISEN)),
                 }
             }
             _ => Ok(()),
@@ -127,9 +133,10 @@ impl Engine {
     }
 
     async fn reset_for(&self, caller: &Caller, gate: &Gate, reason: &str) -> Result<(), GateError> {
-        match self.reset(caller, &gate.session, reason).await {
+        match self.reset_up_to(caller, &gate.session, gate.class, reason).await {
             Ok(_) => Ok(()),
             Err(ResetError::Access(error)) => Err(error.into()),
+            Err(ResetError::Overtaken) => Err(GateError::Overtaken(RISEN_MEANWHILE)),
             Err(ResetError::Reason) => Err(GateError::Reason),
             Err(ResetError::Mirror(error)) => Err(error.into()),
         }

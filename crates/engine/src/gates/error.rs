@@ -46,7 +46,7 @@ pub enum GateError {
     #[error("the session is {0}, so there is nothing to ask")]
     NothingToAsk(&'static str),
     /// Something came over the session since the question was put.
-    #[error("{0}; nothing was changed")]
+    #[error("{0}")]
     Overtaken(&'static str),
     /// What would be shown is not there any more.
     #[error("what this gate is about is not kept any more, or lies with another gateway")]

@@ -21,7 +21,7 @@ use tidegate_engine::{
 };
 use tidegate_ledger::vault::{KeySource, Vault};
 use tidegate_ledger::{Ledger, Options, Reader};
-use tidegate_store::{Session, SqliteOptions, SqliteStore};
+use tidegate_store::{Session, SessionStore, SqliteOptions, SqliteStore};
 
 pub struct House {
     pub engine: Engine,
@@ -84,12 +84,20 @@ impl House {
     /// The same with a vault that something was done to before.
     pub fn over(directory: &Path, tools: impl IntoIterator<Item = ToolFacts>, vault: Vault) -> Self {
         let store = SqliteStore::open(directory.join("tidegate.db"), SqliteOptions::default()).unwrap();
+        Self::start_on(directory, tools, Arc::new(store))
+    }
+
+    pub fn start_on(
+        directory: &Path,
+        tools: impl IntoIterator<Item = ToolFacts>,
+        store: Arc<dyn SessionStore>,
+    ) -> Self {
         let ledger_dir = directory.join("ledger");
         let ledger = Ledger::open(&ledger_dir, Options::new(&ledger_dir)).unwrap();
         let reader = Reader::open(&ledger_dir).unwrap();
         let control = ControlList::new(tools.into_iter().map(Tool::declared)).unwrap();
         let engine = Engine::new(Parts {
-            store: Arc::new(store),
+            store,
             policy: Policy::new(control),
             mirror: None,
             provenance: Provenance::new(ledger, reader, vault),

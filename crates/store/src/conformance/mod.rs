@@ -43,7 +43,8 @@ where
         open;
         sessions: open_gives_a_clean_session, open_refuses_an_id_that_exists, unknown_ids_are_no_sessions,
             current_shows_every_change_at_once, raise_never_lowers, raise_notes_kinds, dataset_raises_but_never_lowers,
-            halt_keeps_the_first, resume_lifts_the_very_halt, reset_is_the_only_way_down, reset_keeps_the_reasons, raise_after_reset_counts,
+            halt_keeps_the_first, resume_lifts_the_very_halt, reset_is_the_only_way_down, reset_covers_no_higher_label,
+            racing_resets_wipe_no_higher_rise, reset_keeps_the_reasons, raise_after_reset_counts,
             racing_raises_leave_the_maximum, racing_opens_have_one_winner, racing_datasets_are_all_kept,
             list_pages_in_order, ready_answers, many_changes_survive;
         tokens: issue_refuses_what_exists, find_shows_a_revocation_at_once, revoke_keeps_the_first_date,

@@ -48,7 +48,7 @@ pub(super) async fn unknown_ids_are_no_sessions<S: SessionStore>(handles: &Handl
             )
             .await
             .err(),
-        store.reset(&id, reset("why", 1)).await.err(),
+        store.reset(&id, Class::Secret, reset("why", 1)).await.err(),
     ];
     for answer in answers {
         assert_eq!(answer, Some(StoreError::NoSession));
@@ -85,7 +85,11 @@ pub(super) async fn current_shows_every_change_at_once<S: SessionStore>(handles:
     };
     let halted = handles.two.halt(&id, halt).await.unwrap().session;
     assert_eq!(handles.one.current(&id).await.unwrap(), Some(halted));
-    let clean = handles.one.reset(&id, reset("done", 10)).await.unwrap();
+    let clean = handles
+        .one
+        .reset(&id, Class::Secret, reset("done", 10))
+        .await
+        .unwrap();
     assert_eq!(handles.two.current(&id).await.unwrap(), Some(clean));
 }
 
@@ -258,10 +262,75 @@ pub(super) async fn reset_is_the_only_way_down<S: SessionStore>(handles: &Handle
         )
         .await
         .unwrap();
-    let clean = store.reset(&id, reset("false alarm", 3)).await.unwrap();
+    let clean = store
+        .reset(&id, Class::Secret, reset("false alarm", 3))
+        .await
+        .unwrap();
     assert_eq!(clean.context, ContextState::clean());
     assert_eq!((&clean.user, clean.opened_at), (&ident("ada"), Moment(1_000)));
     assert_eq!(handles.two.current(&id).await.unwrap(), Some(clean));
+}
+
+pub(super) async fn reset_covers_no_higher_label<S: SessionStore>(handles: &Handles<S>) {
+    let id = ident("s-1");
+    handles.one.open(opening("s-1")).await.unwrap();
+    handles
+        .one
+        .raise(&id, entry(Class::Internal, "docs"))
+        .await
+        .unwrap();
+    // What the other handle remembers is the label of before.
+    handles.two.current(&id).await.unwrap();
+    let risen = handles
+        .one
+        .raise(&id, entry(Class::Pii, "crm"))
+        .await
+        .unwrap()
+        .session;
+    for covers in [Class::Public, Class::Internal, Class::Confidential] {
+        let refused = handles.two.reset(&id, covers, reset("too low", 3)).await;
+        assert_eq!(refused.err(), Some(StoreError::Overtaken), "{covers}");
+        assert_eq!(
+            handles.one.current(&id).await.unwrap(),
+            Some(risen.clone()),
+            "{covers}"
+        );
+    }
+    assert_eq!(handles.one.resets(&id).await, Ok(vec![]));
+    let clean = handles
+        .two
+        .reset(&id, Class::Pii, reset("that one", 4))
+        .await
+        .unwrap();
+    assert_eq!(clean.context, ContextState::clean());
+}
+
+/// Whoever is first, what was acknowledged above the covered label is there afterwards.
+pub(super) async fn racing_resets_wipe_no_higher_rise<S: SessionStore + 'static>(handles: &Handles<S>) {
+    for round in 0..16_u8 {
+        let id = ident(&format!("s-{round}"));
+        handles.one.open(opening(id.as_str())).await.unwrap();
+        handles
+            .one
+            .raise(&id, entry(Class::Internal, "docs"))
+            .await
+            .unwrap();
+        let mut tasks = JoinSet::new();
+        for task in 0..6 {
+            let (store, id) = (handles.one.clone(), id.clone());
+            tasks.spawn(async move {
+                let answer = store.reset(&id, Class::Internal, reset("race", task)).await;
+                assert!(matches!(answer, Ok(_) | Err(StoreError::Overtaken)), "{answer:?}");
+            });
+        }
+        let (store, of_rise) = (handles.two.clone(), id.clone());
+        tasks.spawn(async move {
+            store.raise(&of_rise, entry(Class::Pii, "crm")).await.unwrap();
+        });
+        finish(tasks).await;
+        let left = handles.one.current(&id).await.unwrap().unwrap();
+        assert_eq!(left.context.label().class(), Class::Pii, "round {round}");
+    }
 }
 
 pub(super) async fn reset_keeps_the_reasons<S: SessionStore>(handles: &Handles<S>) {
@@ -269,7 +338,11 @@ pub(super) async fn reset_keeps_the_reasons<S: SessionStore>(handles: &Handles<S
     handles.one.open(opening("s-1")).await.unwrap();
     let resets = [reset("first, with 'quotes' and ünïcode", 3), reset("second", 4)];
     for decided in &resets {
-        handles.one.reset(&id, decided.clone()).await.unwrap();
+        handles
+            .one
+            .reset(&id, Class::Secret, decided.clone())
+            .await
+            .unwrap();
     }
     assert_eq!(handles.two.resets(&id).await.unwrap(), resets);
 }
@@ -291,12 +364,18 @@ pub(super) async fn raise_after_reset_counts<S: SessionStore>(handles: &Handles<
         let last = store.raise(&id, entry(Class::Internal, "docs")).await.unwrap();
         assert_eq!(last.session.context.rises().len(), 2);
         assert_eq!(last.session.context.datasets().len(), 1);
-        store.reset(&id, reset("again", round)).await.unwrap();
+        store
+            .reset(&id, Class::Secret, reset("again", round))
+            .await
+            .unwrap();
         let raised = store.raise(&id, entry(Class::Internal, "docs")).await.unwrap();
         assert_eq!(raised.session.context.label().class(), Class::Internal);
         assert_eq!(raised.session.context.datasets(), []);
         assert_eq!(handles.two.current(&id).await.unwrap(), Some(raised.session));
-        store.reset(&id, reset("and clean", round)).await.unwrap();
+        store
+            .reset(&id, Class::Secret, reset("and clean", round))
+            .await
+            .unwrap();
     }
 }
 
@@ -444,7 +523,7 @@ pub(super) async fn claim_refuses_the_one_before<S: SessionStore>(handles: &Hand
     let answers = [
         handles.one.current(&id).await.err(),
         handles.one.raise(&id, entry(Class::Secret, "t")).await.err(),
-        handles.one.reset(&id, reset("why", 1)).await.err(),
+        handles.one.reset(&id, Class::Secret, reset("why", 1)).await.err(),
     ];
     for answer in answers {
         assert_eq!(answer, Some(StoreError::Fenced));
@@ -465,7 +544,11 @@ pub(super) async fn changes_are_told_to_every_handle<S: SessionStore>(handles: &
             class = (class + 1) % 5;
             let entered = entry(Class::from_rank(class).unwrap(), "t");
             handles.two.raise(&id, entered).await.unwrap();
-            handles.two.reset(&id, reset("again", 1)).await.unwrap();
+            handles
+                .two
+                .reset(&id, Class::Secret, reset("again", 1))
+                .await
+                .unwrap();
             let news = tokio::time::timeout(std::time::Duration::from_millis(100), receiver.recv()).await;
             if matches!(news, Ok(Ok(Change::Session(changed))) if changed == id) {
                 break;

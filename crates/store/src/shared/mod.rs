@@ -22,6 +22,7 @@ use tokio::sync::broadcast;
 
 pub use remote::{Hidden, Remote};
 
+use crate::session::refuse_above;
 use crate::{
     Admitted, Change, OpenError, Opening, Reset, Resumption, Session, SessionStore, StoreError, TokenDigest,
     TokenRecord, TokenStore,
@@ -190,9 +191,11 @@ impl<R: Rows> SessionStore for Shared<R> {
         self.change(id, transition).await
     }
 
-    async fn reset(&self, id: &Ident, reset: Reset) -> Result<Arc<Session>, StoreError> {
+    async fn reset(&self, id: &Ident, covers: Class, reset: Reset) -> Result<Arc<Session>, StoreError> {
         for _ in 0..MAX_TRIES {
             let (row, mut session) = self.read(id).await?.ok_or(StoreError::NoSession)?;
+            // Of the very row that is replaced: a rise that was faster is read, and compared, the next time round.
+            refuse_above(covers, &session)?;
             session.context = ContextState::clean();
             let after = Row {
                 version: row.version + 1,

@@ -25,6 +25,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tidegate_core::{Admission, Class, ContextState, Entry, Halt, Ident, Moment, Name};
 
+use crate::session::refuse_above;
 use crate::{
     Admitted, OpenError, Opening, Reset, Resumption, Session, SessionStore, StoreError, TokenDigest,
     TokenRecord, TokenStore,
@@ -175,10 +176,11 @@ impl SessionStore for SqliteStore {
         self.writer.run(lift).await
     }
 
-    async fn reset(&self, id: &Ident, reset: Reset) -> Result<Arc<Session>, StoreError> {
+    async fn reset(&self, id: &Ident, covers: Class, reset: Reset) -> Result<Arc<Session>, StoreError> {
         let id = id.clone();
         let start_anew = move |batch: &Batch<'_>| {
             let before = rows::session(batch.conn, &id)?.ok_or(StoreError::NoSession)?;
+            refuse_above(covers, &before.value)?;
             rows::reset_session(batch.conn, &before, &reset, batch.revision)?;
             let session = Arc::new(Session {
                 context: ContextState::clean(),

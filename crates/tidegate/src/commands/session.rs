@@ -217,6 +217,7 @@ async fn reset(asking: &Asking, id: &Ident, reason: &str) -> Result<(), Failure>
     match engine.reset(&caller, id, reason).await {
         Ok(_) => Ok(()),
         Err(ResetError::Reason) => Err(Failure::usage(ResetError::Reason)),
+        Err(error @ ResetError::Overtaken) => Err(Failure::no(error)),
         Err(ResetError::Access(error @ (AccessError::NoSession | AccessError::Forbidden { .. }))) => {
             Err(Failure::no(error))
         }
