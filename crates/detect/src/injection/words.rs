@@ -73,9 +73,9 @@ fn read_plainly(reader: &mut Reader<'_>, window: &Range<usize>) {
         }
         let noun = article == Some(at) && before == Some(b' ');
         let escaped = before == Some(b'\\');
-        let is_article = reader.push_known(at..at + length, noun) && !escaped;
+        let is_article = reader.push_known(at..at + length, || noun) && !escaped;
         if escaped && length > 1 {
-            reader.push_known(at + 1..at + length, false);
+            reader.push_known(at + 1..at + length, || false);
         }
         // An escaped blank before a word may be one of many that become one.
         reader.plain += length - usize::from(escaped);
@@ -130,8 +130,9 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Pushes what a word and the phrases that begin with it mean; says whether it is an article.
-    fn push_known(&mut self, word: Range<usize>, noun: bool) -> bool {
+    /// Pushes what a word and the phrases that begin with it mean; says whether it is an article. Whether an article stands
+    /// before it is asked only where it matters.
+    fn push_known(&mut self, word: Range<usize>, noun: impl Fn() -> bool) -> bool {
         let bytes = self.text.get(word.start..).unwrap_or_default();
         let written = bytes.get(..word.len()).unwrap_or_default();
         if word.len() >= GLUED_WORD {
@@ -140,17 +141,19 @@ impl<'a> Reader<'a> {
         let known = self.vocabulary.look_up(bytes, word.len());
         if let Some(known) = known {
             let after = bytes.get(word.len()..).unwrap_or_default();
-            let next = nearest(after.iter().copied());
-            for phrase in &known.phrases {
-                if phrase.next.is_some() && phrase.next != next {
-                    continue;
-                }
-                let Some(more) = follow(after.iter(), phrase.rest.iter().copied()) else {
-                    continue;
+            let next = match after {
+                [b' ', next, ..] if next.is_ascii_alphanumeric() => Some(next | 0x20),
+                _ => nearest(after.iter().copied()),
+            };
+            for phrase in known.phrases(next) {
+                let more = match &*phrase.rest {
+                    [] => Some(0),
+                    rest => follow(after.iter(), rest.iter().copied()),
                 };
+                let Some(more) = more else { continue };
                 let span = word.start..word.end + more;
                 let mut classes = unless_noun(self.text, &span, phrase.classes);
-                if noun {
+                if classes.meets(actions()) && noun() {
                     classes = classes.without(actions());
                 }
                 if !classes.is_empty() {

@@ -14,14 +14,19 @@ use crate::lanes::Halves;
 pub(super) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::build);
 
 /// Bits of the sieve, as a power of two.
-const SIEVE_BITS: u32 = 15;
+const SIEVE_BITS: u32 = 16;
 const SIEVE_WORDS: usize = 1 << (SIEVE_BITS - 6);
+
+/// What stands for the next letter where a phrase needs none.
+const NO_NEXT: u8 = 0;
 
 /// The words of the lexicon by their beginning, and the articles.
 pub(super) struct Vocabulary {
     known: FxHashMap<(u64, usize), Known>,
     /// Says of most other words that they are not known.
-    sieve: Box<[u64; SIEVE_WORDS]>,
+    sieve: Sieve,
+    /// The same of words before the letter that follows them, which most phrases need.
+    followed: Sieve,
     /// The marks with which something begins, and what may follow them.
     pub(super) marks: Marks,
 }
@@ -35,7 +40,11 @@ pub(super) struct Marks {
 
 #[derive(Default)]
 pub(super) struct Known {
-    pub(super) phrases: Vec<Phrase>,
+    /// Phrases that need no letter next, and those that do.
+    alone: Vec<Phrase>,
+    followed: Vec<Phrase>,
+    /// The letters that the latter need, one bit for each.
+    nexts: u64,
     pub(super) is_article: bool,
 }
 
@@ -43,7 +52,7 @@ pub(super) struct Known {
 pub(super) struct Phrase {
     pub(super) rest: Box<[u8]>,
     /// The letter after the blank, folded, if that is how the rest begins.
-    pub(super) next: Option<u8>,
+    next: Option<u8>,
     pub(super) classes: ClassSet,
 }
 
@@ -56,24 +65,25 @@ impl Vocabulary {
             if length > 0 {
                 let rest: Box<[u8]> = bytes.get(length..).unwrap_or_default().into();
                 let next = nearest(rest.iter().copied());
-                let list = &mut known.entry(key(bytes, length)).or_default().phrases;
-                list.push(Phrase { rest, next, classes });
+                let known = known.entry(key(bytes, length)).or_default();
+                known.add(Phrase { rest, next, classes });
             }
         }
         for article in ARTICLES {
             let key = key(article.as_bytes(), article.len());
             known.entry(key).or_default().is_article = true;
         }
-        let mut sieve = Box::new([0; SIEVE_WORDS]);
-        for &(start, length) in known.keys() {
-            let (word, bit) = place_in_sieve(start, length);
-            if let Some(word) = sieve.get_mut(word) {
-                *word |= 1 << bit;
+        let (mut sieve, mut followed) = (Sieve::empty(), Sieve::empty());
+        for (&(start, length), known) in &known {
+            sieve.add(start, length);
+            for next in known.nexts() {
+                followed.add(before_letter(start, next), length);
             }
         }
         Self {
             known,
             sieve,
+            followed,
             marks: Marks::of_lexicon(),
         }
     }
@@ -90,10 +100,84 @@ impl Vocabulary {
 
     /// Whether something may be known of the word with this key: for most words nothing is.
     #[inline(always)]
-    #[expect(clippy::indexing_slicing, reason = "every place in the sieve has its word")]
     pub(super) fn may_know(&self, start: u64, length: usize) -> bool {
+        self.sieve.may_have(start, length)
+    }
+
+    /// Whether an entry may stand where the word with this key does, given the two bytes after the word. Articles are no
+    /// entries.
+    #[inline(always)]
+    pub(super) fn may_stand(&self, start: u64, length: usize, after: [u8; 2]) -> bool {
+        let [blank, next] = after;
+        let next = match (blank.is_ascii_whitespace(), next.is_ascii_whitespace()) {
+            (true, true) => b' ',
+            (true, false) => next | 0x20,
+            (false, _) => NO_NEXT,
+        };
+        self.followed.may_have(before_letter(start, NO_NEXT), length)
+            | self.followed.may_have(before_letter(start, next), length)
+    }
+}
+
+impl Known {
+    fn add(&mut self, phrase: Phrase) {
+        match phrase.next {
+            None => self.alone.push(phrase),
+            Some(next) => {
+                self.nexts |= letter_bit(next);
+                self.followed.push(phrase);
+            }
+        }
+    }
+
+    /// The phrases that may stand where this letter comes next.
+    pub(super) fn phrases(&self, next: Option<u8>) -> impl Iterator<Item = &Phrase> {
+        let needed = next.is_some_and(|next| self.nexts & letter_bit(next) != 0);
+        let followed = if needed { self.followed.as_slice() } else { &[] };
+        let followed = followed.iter().filter(move |phrase| phrase.next == next);
+        self.alone.iter().chain(followed)
+    }
+
+    /// What may follow the word after a blank, folded: the letters that its phrases go on with, and more blanks before them.
+    fn nexts(&self) -> impl Iterator<Item = u8> {
+        let alone = (!self.alone.is_empty()).then_some(NO_NEXT);
+        let blank = (!self.followed.is_empty()).then_some(b' ');
+        let letters = self.followed.iter().filter_map(|phrase| phrase.next);
+        letters.chain(alone).chain(blank)
+    }
+}
+
+/// A digit shares its bit with a letter.
+const fn letter_bit(letter: u8) -> u64 {
+    1 << (letter & 0x3f)
+}
+
+/// The key of a word that a letter follows.
+#[inline(always)]
+const fn before_letter(start: u64, next: u8) -> u64 {
+    start ^ (next as u64) << 56 ^ (next as u64) << 24
+}
+
+/// Says of most keys that they are not among some.
+struct Sieve(Box<[u64; SIEVE_WORDS]>);
+
+impl Sieve {
+    fn empty() -> Self {
+        Self(Box::new([0; SIEVE_WORDS]))
+    }
+
+    fn add(&mut self, start: u64, length: usize) {
         let (word, bit) = place_in_sieve(start, length);
-        self.sieve[word] >> bit & 1 != 0
+        if let Some(word) = self.0.get_mut(word) {
+            *word |= 1 << bit;
+        }
+    }
+
+    #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "every place in the sieve has its word")]
+    fn may_have(&self, start: u64, length: usize) -> bool {
+        let (word, bit) = place_in_sieve(start, length);
+        self.0[word] >> bit & 1 != 0
     }
 }
 
