@@ -17,15 +17,12 @@ pub(super) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::b
 const SIEVE_BITS: u32 = 16;
 const SIEVE_WORDS: usize = 1 << (SIEVE_BITS - 6);
 
-/// What stands for the next letter where a phrase needs none.
-const NO_NEXT: u8 = 0;
-
 /// The words of the lexicon by their beginning, and the articles.
 pub(super) struct Vocabulary {
     known: FxHashMap<(u64, usize), Known>,
     /// Says of most other words that they are not known.
     sieve: Sieve,
-    /// The same of words before the letter that follows them, which most phrases need.
+    /// The same of words before what follows them (see [`Next`]), which most phrases need.
     followed: Sieve,
     /// The marks with which something begins, and what may follow them.
     pub(super) marks: Marks,
@@ -76,8 +73,8 @@ impl Vocabulary {
         let (mut sieve, mut followed) = (Sieve::empty(), Sieve::empty());
         for (&(start, length), known) in &known {
             sieve.add(start, length);
-            for next in known.nexts() {
-                followed.add(before_letter(start, next), length);
+            for next in known.all().flat_map(|phrase| Next::all_before(&phrase.rest)) {
+                followed.add(next.after(start), length);
             }
         }
         Self {
@@ -104,18 +101,78 @@ impl Vocabulary {
         self.sieve.may_have(start, length)
     }
 
-    /// Whether an entry may stand where the word with this key does, given the two bytes after the word. Articles are no
+    /// Whether an entry may stand where the word with this key does, given the three bytes after the word. Articles are no
     /// entries.
     #[inline(always)]
-    pub(super) fn may_stand(&self, start: u64, length: usize, after: [u8; 2]) -> bool {
-        let [blank, next] = after;
-        let next = match (blank.is_ascii_whitespace(), next.is_ascii_whitespace()) {
-            (true, true) => b' ',
-            (true, false) => next | 0x20,
-            (false, _) => NO_NEXT,
+    pub(super) fn may_stand(&self, start: u64, length: usize, after: [u8; 3]) -> bool {
+        self.followed.may_have(Next::WHATEVER.after(start), length)
+            | self.followed.may_have(Next::of(after).after(start), length)
+    }
+}
+
+/// What follows a word: after a blank two letters, one letter, another blank or a mark; or a mark right after the word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Next(u8, u8);
+
+impl Next {
+    /// What an entry of one word needs.
+    const WHATEVER: Self = Self(0, 0);
+    const MORE_BLANKS: Self = Self(b' ', 0);
+
+    #[inline(always)]
+    const fn of([first, second, third]: [u8; 3]) -> Self {
+        let letter = folded_letter(second);
+        if !first.is_ascii_whitespace() {
+            Self(first | 0x80, 0)
+        } else if letter != 0 {
+            Self(letter, folded_letter(third))
+        } else if second.is_ascii_whitespace() {
+            Self::MORE_BLANKS
+        } else {
+            Self(second, 0)
+        }
+    }
+
+    /// Everything that may follow where the rest of a phrase does. Its blanks may be several, its apostrophes printed ones.
+    fn all_before(rest: &[u8]) -> Vec<Self> {
+        let first = |mark: u8| {
+            [Some(mark), (mark == b'\'').then_some(PRINTED)]
+                .into_iter()
+                .flatten()
         };
-        self.followed.may_have(before_letter(start, NO_NEXT), length)
-            | self.followed.may_have(before_letter(start, next), length)
+        match rest {
+            [] | [b' '] => vec![Self::WHATEVER],
+            [b' ', letter] if folded_letter(*letter) != 0 => (0..=u8::MAX)
+                .map(|any| Self(folded_letter(*letter), folded_letter(any)))
+                .chain([Self::MORE_BLANKS])
+                .collect(),
+            [b' ', second, rest @ ..] => {
+                let third = rest.first().copied().unwrap_or(0);
+                let seconds = first(*second).map(|second| Self::of([b' ', second, third]));
+                seconds.chain([Self::MORE_BLANKS]).collect()
+            }
+            [mark, ..] => first(*mark).map(|mark| Self::of([mark, 0, 0])).collect(),
+        }
+    }
+
+    /// The key of a word that this follows.
+    #[inline(always)]
+    const fn after(self, start: u64) -> u64 {
+        let Self(first, second) = self;
+        start ^ (first as u64) << 56 ^ (second as u64) << 44 ^ (first as u64) << 24
+    }
+}
+
+/// The first byte of a printed apostrophe.
+const PRINTED: u8 = 0xe2;
+
+/// A letter or digit in lower case; 0 for anything else.
+#[inline(always)]
+const fn folded_letter(byte: u8) -> u8 {
+    if byte.is_ascii_alphanumeric() {
+        byte | 0x20
+    } else {
+        0
     }
 }
 
@@ -138,24 +195,15 @@ impl Known {
         self.alone.iter().chain(followed)
     }
 
-    /// What may follow the word after a blank, folded: the letters that its phrases go on with, and more blanks before them.
-    fn nexts(&self) -> impl Iterator<Item = u8> {
-        let alone = (!self.alone.is_empty()).then_some(NO_NEXT);
-        let blank = (!self.followed.is_empty()).then_some(b' ');
-        let letters = self.followed.iter().filter_map(|phrase| phrase.next);
-        letters.chain(alone).chain(blank)
+    /// All phrases.
+    fn all(&self) -> impl Iterator<Item = &Phrase> {
+        self.alone.iter().chain(&self.followed)
     }
 }
 
 /// A digit shares its bit with a letter.
 const fn letter_bit(letter: u8) -> u64 {
     1 << (letter & 0x3f)
-}
-
-/// The key of a word that a letter follows.
-#[inline(always)]
-const fn before_letter(start: u64, next: u8) -> u64 {
-    start ^ (next as u64) << 56 ^ (next as u64) << 24
 }
 
 /// Says of most keys that they are not among some.
