@@ -33,7 +33,10 @@ pub(super) fn shapes_in(bytes: &[u8]) -> ClassSet {
         Class::Link,
         signs.dot && may_link(bytes) || signs.scheme && has_scheme(bytes),
     );
-    add(Class::Account, signs.digit && may_be_account(bytes));
+    add(
+        Class::Account,
+        signs.digit && has_long_number(bytes) || signs.coded && has_country_code(bytes),
+    );
     add(Class::Money, signs.digit);
     add(Class::Toolname, signs.joined);
     add(Class::Toolinvoke, signs.joined && signs.open && may_call(bytes));
@@ -48,6 +51,8 @@ struct Signs {
     /// A byte that may stand for another, or for nothing.
     odd: bool,
     digit: bool,
+    /// Two capitals and a digit.
+    coded: bool,
     at: bool,
     dot: bool,
     /// A colon and a slash.
@@ -81,6 +86,7 @@ impl Signs {
         Self {
             odd: self.odd | other.odd,
             digit: self.digit | other.digit,
+            coded: self.coded | other.coded,
             at: self.at | other.at,
             dot: self.dot | other.dot,
             scheme: self.scheme | other.scheme,
@@ -101,11 +107,14 @@ impl Question for Looking {
     fn of<S: Simd>(&self, chunk: Chunk<'_, S>) -> Signs {
         let (here, next) = (chunk.lanes(), chunk.lanes_after::<1>());
         let codes = here.are(b'\\') | here.are(b'%') | here.are(b'=') | here.are(b'&');
-        let humps = here.between(b'a', b'z').bits() & next.between(b'A', b'Z').bits();
+        let (capitals, next_capitals) = (here.between(b'A', b'Z').bits(), next.between(b'A', b'Z').bits());
+        let humps = here.between(b'a', b'z').bits() & next_capitals;
+        let coded = capitals & next_capitals & chunk.lanes_after::<2>().digits().bits();
         let any = |those: Those<S>| those.bits() != 0;
         Signs {
             odd: any(codes | here.beyond_ascii()),
             digit: any(here.digits()),
+            coded: coded != 0,
             at: any(here.are(b'@')),
             dot: any(here.are(b'.')),
             scheme: here.are(b':').bits() & next.are(b'/').bits() != 0,
@@ -180,19 +189,23 @@ fn is_name_of_host(name: &[u8]) -> bool {
     before.and_then(|before| name.get(before)) != Some(&b'@')
 }
 
-/// Whether two capitals and two digits follow each other, or so many digits stand without a blank between them.
-fn may_be_account(bytes: &[u8]) -> bool {
+/// Whether so many digits as an account has stand without a blank between them.
+fn has_long_number(bytes: &[u8]) -> bool {
     let mut digits = 0;
-    let long = bytes.iter().any(|byte| {
+    bytes.iter().any(|byte| {
         digits = match byte {
             b'0'..=b'9' => digits + 1,
             blank if blank.is_ascii_whitespace() => 0,
             _ => digits,
         };
         digits >= ACCOUNT_DIGITS
-    });
+    })
+}
+
+/// Whether two capitals and two digits follow each other.
+fn has_country_code(bytes: &[u8]) -> bool {
     let starts = |four: &[u8]| matches!(four, [a, b, c, d] if a.is_ascii_uppercase() && b.is_ascii_uppercase() && c.is_ascii_digit() && d.is_ascii_digit());
-    long || bytes.windows(4).any(starts)
+    bytes.windows(4).any(starts)
 }
 
 #[cfg(test)]
@@ -204,13 +217,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whole_chunks_show_what_single_bytes_do(bytes in "([a-zA-Z ]{0,70}|[!-~]{0,3}|é|://|!\\[){0,40}") {
+        fn whole_chunks_show_what_single_bytes_do(bytes in "([a-zA-Z ]{0,70}|[!-~]{0,3}|é|://|!\\[|DE89){0,40}") {
             let bytes = bytes.as_bytes();
             let has = |is_such: &dyn Fn(u8) -> bool| bytes.iter().any(|byte| is_such(*byte));
             let pair = |is_such: &dyn Fn(u8, u8) -> bool| bytes.windows(2).any(|pair| is_such(pair[0], pair[1]));
             let signs = Signs::of(bytes);
             prop_assert_eq!(signs.odd, has(&|byte| !byte.is_ascii() || b"\\%=&".contains(&byte)));
             prop_assert_eq!(signs.digit, has(&|byte| byte.is_ascii_digit()));
+            let capitals = |three: &[u8]| three[0].is_ascii_uppercase() && three[1].is_ascii_uppercase();
+            let coded = bytes.windows(3).any(|three| capitals(three) && three[2].is_ascii_digit());
+            prop_assert_eq!(signs.coded, coded);
             prop_assert_eq!(signs.at, has(&|byte| byte == b'@'));
             prop_assert_eq!(signs.dot, has(&|byte| byte == b'.'));
             prop_assert_eq!(signs.scheme, pair(&|a, b| a == b':' && b == b'/'));
