@@ -147,6 +147,9 @@ fn decode_layer(
     }
 }
 
+/// Of so many characters of a readable text one at most is a control.
+const CONTROLS: usize = 20;
+
 /// Readable text, or nothing: nearly all printable, and with letters in it.
 fn readable(bytes: Vec<u8>) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?;
@@ -156,7 +159,7 @@ fn readable(bytes: Vec<u8>) -> Option<String> {
         letters += usize::from(character.is_alphabetic());
         odd += usize::from(character.is_control() && !character.is_whitespace());
     }
-    (odd * 20 <= all && letters * 2 >= all).then_some(text)
+    (odd * CONTROLS <= all && letters * 2 >= all).then_some(text)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 
 use fearless_simd::Simd;
 
-use super::{Encoding, readable};
+use super::{CONTROLS, Encoding, readable};
 use crate::lanes::{self, Chunk, Question, WIDTH};
 
 /// The shortest run that is tried: it holds 15 bytes of base64, fewer than any instruction needs.
@@ -214,8 +214,12 @@ fn decode_run(run: &[u8]) -> Option<(Encoding, String)> {
     if run.iter().all(u8::is_ascii_hexdigit) {
         return decode_hex(run).map(|text| (Encoding::Hex, text));
     }
-    [STANDARD, URL_SAFE]
+    // Without marks both alphabets read the same.
+    let marked = run.iter().any(|byte| !byte.is_ascii_alphanumeric());
+    let alphabets = [STANDARD, URL_SAFE];
+    alphabets
         .iter()
+        .take(if marked { 2 } else { 1 })
         .find_map(|engine| decode_base64(engine, run))
         .map(|text| (Encoding::Base64, text))
 }
@@ -235,19 +239,28 @@ fn decode_base64(engine: &GeneralPurpose, run: &[u8]) -> Option<String> {
 /// Whether the first bytes decode, to none that no text has.
 fn reads_at_first(engine: &GeneralPurpose, run: &[u8]) -> bool {
     let probe = run.get(..PROBE.min(run.len() / 4 * 4)).unwrap_or_default();
-    engine.decode(probe).is_ok_and(|first| {
-        first
-            .iter()
-            .all(|&byte| byte >= 0x20 || byte.is_ascii_whitespace())
+    let mut decoded = [0; PROBE];
+    engine.decode_slice(probe, &mut decoded).is_ok_and(|length| {
+        let mut first = decoded.iter().take(length);
+        first.all(|&byte| byte >= 0x20 || byte.is_ascii_whitespace())
     })
 }
 
 fn decode_hex(run: &[u8]) -> Option<String> {
-    let pairs = run.chunks_exact(2).map(|pair| {
-        let digits = std::str::from_utf8(pair).ok()?;
-        u8::from_str_radix(digits, 16).ok()
-    });
-    readable(pairs.collect::<Option<Vec<u8>>>()?)
+    let bytes = || {
+        run.chunks_exact(2).map(|pair| {
+            let digits = pair
+                .iter()
+                .map(|digit| char::from(*digit).to_digit(16).unwrap_or(0));
+            digits.fold(0, |byte, digit| byte << 4 | digit as u8)
+        })
+    };
+    // What has so many controls reads as nothing.
+    let controls = bytes().filter(|byte| byte.is_ascii_control() && !char::from(*byte).is_whitespace());
+    if controls.count() * CONTROLS > run.len() / 2 {
+        return None;
+    }
+    readable(bytes().collect())
 }
 
 const fn is_alphabet(byte: u8) -> bool {

@@ -22,6 +22,11 @@ impl ClassSet {
         Self(self.0 & !other.0, self.1 & !other.1)
     }
 
+    /// Whether the class of this number is in the set.
+    pub(super) const fn has(self, number: usize) -> bool {
+        number < Class::COUNT && self.0 >> number & 1 != 0
+    }
+
     /// The classes in the set, by number.
     pub(super) fn numbers(self) -> impl Iterator<Item = usize> {
         let Self(mut left, mut more) = self;

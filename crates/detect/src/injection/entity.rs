@@ -11,9 +11,8 @@ pub(super) const MAX_SHAPE: usize = 256;
 /// Pushes a token for each shape in the text.
 pub(super) fn find(text: &str, tokens: &mut Vec<Token>) {
     let mut number: Option<usize> = None;
-    for (start, word) in words(text) {
+    for (start, word, signs) in words(text) {
         let end = start + word.len();
-        let signs = Signs::of(word);
         let mut push = |class, holds: bool, start| {
             if holds {
                 tokens.push(Token::of(start..end, class));
@@ -52,7 +51,7 @@ pub(super) fn find(text: &str, tokens: &mut Vec<Token>) {
 }
 
 /// Which bytes a word has, so that most words need no closer look.
-#[derive(Default)]
+#[derive(Clone, Copy)]
 struct Signs {
     at: bool,
     dot: bool,
@@ -62,35 +61,80 @@ struct Signs {
 }
 
 impl Signs {
-    fn of(word: &str) -> Self {
-        let mut signs = Self::default();
-        for byte in word.bytes() {
-            signs.at |= byte == b'@';
-            signs.dot |= (byte == b'.') | (byte == b':');
-            signs.digits |= byte.is_ascii_digit();
-            signs.upper |= byte.is_ascii_uppercase();
-            signs.underscore |= byte == b'_';
+    const AT: u8 = 1;
+    const DOT: u8 = 2;
+    const DIGIT: u8 = 4;
+    const UPPER: u8 = 8;
+    const UNDERSCORE: u8 = 16;
+    /// What stands between words.
+    const GAP: u8 = 32;
+
+    /// What each byte is a sign of.
+    #[expect(clippy::indexing_slicing, reason = "the loop ends where the table does")]
+    const OF_BYTE: [u8; 256] = {
+        let mut signs = [0; 256];
+        let mut byte = 0;
+        while byte < signs.len() {
+            #[expect(clippy::cast_possible_truncation, reason = "the table has 256 entries")]
+            let written = byte as u8;
+            signs[byte] = match written {
+                b'@' => Self::AT,
+                b'.' | b':' => Self::DOT,
+                b'0'..=b'9' => Self::DIGIT,
+                b'A'..=b'Z' => Self::UPPER,
+                b'_' => Self::UNDERSCORE,
+                b' ' | b'\n' | b'"' | b'\'' | b'(' | b')' | b'<' | b'>' | b'`' | b'[' | b']' | b'{'
+                | b'}' => Self::GAP,
+                _ => 0,
+            };
+            byte += 1;
         }
         signs
+    };
+
+    const fn from_bits(bits: u8) -> Self {
+        Self {
+            at: bits & Self::AT != 0,
+            dot: bits & Self::DOT != 0,
+            digits: bits & Self::DIGIT != 0,
+            upper: bits & Self::UPPER != 0,
+            underscore: bits & Self::UNDERSCORE != 0,
+        }
+    }
+
+    /// The signs of the bytes before the next gap, and how many these are.
+    #[expect(clippy::indexing_slicing, reason = "the table has an entry for every byte")]
+    fn before_gap(bytes: &[u8]) -> (Self, usize) {
+        let (mut all, mut length) = (0, 0);
+        for byte in bytes {
+            let signs = Self::OF_BYTE[usize::from(*byte)];
+            if signs == Self::GAP {
+                break;
+            }
+            all |= signs;
+            length += 1;
+        }
+        (Self::from_bits(all), length)
     }
 }
 
-/// Pieces without blanks, freed of the marks around them.
-fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+/// Pieces without blanks, freed of the marks around them, with the signs that they had with these.
+fn words(text: &str) -> impl Iterator<Item = (usize, &str, Signs)> {
     let mut at = 0;
-    text.split(|c: char| {
-        matches!(
-            c,
-            ' ' | '\n' | '"' | '\'' | '(' | ')' | '<' | '>' | '`' | '[' | ']' | '{' | '}'
-        )
-    })
-    .filter_map(move |piece| {
-        let start = at;
-        at += piece.len() + 1;
-        let word = piece.trim_start_matches([',', ';', ':', '*', '.']);
-        let start = start + piece.len() - word.len();
-        let word = word.trim_end_matches(['.', ',', ';', ':', '!', '?', '*']);
-        (word.len() >= 2 && word.len() <= MAX_SHAPE).then_some((start, word))
+    std::iter::from_fn(move || {
+        while at < text.len() {
+            let start = at;
+            let (signs, length) = Signs::before_gap(text.as_bytes().get(start..)?);
+            at += length + 1;
+            let piece = text.get(start..start + length)?;
+            let word = piece.trim_start_matches([',', ';', ':', '*', '.']);
+            let start = start + piece.len() - word.len();
+            let word = word.trim_end_matches(['.', ',', ';', ':', '!', '?', '*']);
+            if word.len() >= 2 && word.len() <= MAX_SHAPE {
+                return Some((start, word, signs));
+            }
+        }
+        None
     })
 }
 
@@ -244,3 +288,41 @@ const CURRENCIES: [&str; 22] = [
     "usd", "eur", "gbp", "dollars", "dollar", "euros", "euro", "pounds", "btc", "bitcoin", "bitcoins", "eth",
     "ethereum", "yuan", "yen", "rupees", "units", "shares", "usdt", "coins", "chf", "francs",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The same pieces, cut where each character says.
+    fn plainly(text: &str) -> Vec<(usize, &str)> {
+        let mut at = 0;
+        text.split([' ', '\n', '"', '\'', '(', ')', '<', '>', '`', '[', ']', '{', '}'])
+            .filter_map(|piece| {
+                let start = at;
+                at += piece.len() + 1;
+                let word = piece.trim_start_matches([',', ';', ':', '*', '.']);
+                let start = start + piece.len() - word.len();
+                let word = word.trim_end_matches(['.', ',', ';', ':', '!', '?', '*']);
+                (word.len() >= 2 && word.len() <= MAX_SHAPE).then_some((start, word))
+            })
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_cut_where_characters_do(text in "([ -~\n]{0,9}|é|指示|[a-zA-Z0-9@._:]{0,9}|[a-z]{250,260}){0,20}") {
+            let quickly: Vec<_> = words(&text).collect();
+            let pairs: Vec<_> = quickly.iter().map(|(start, word, _)| (*start, *word)).collect();
+            prop_assert_eq!(pairs, plainly(&text));
+            for (_, word, signs) in quickly {
+                let has = |is_such: fn(u8) -> bool| word.bytes().any(is_such);
+                prop_assert_eq!(signs.at, has(|byte| byte == b'@'));
+                prop_assert_eq!(signs.digits, has(|byte| byte.is_ascii_digit()));
+                prop_assert_eq!(signs.upper, has(|byte| byte.is_ascii_uppercase()));
+                prop_assert_eq!(signs.underscore, has(|byte| byte == b'_'));
+                prop_assert!(signs.dot || !has(|byte| matches!(byte, b'.' | b':')));
+            }
+        }
+    }
+}

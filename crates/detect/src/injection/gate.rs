@@ -21,7 +21,7 @@ use super::near;
 use super::pattern::PATTERNS;
 use super::score::{least_points, twisted_keys};
 use super::shape;
-use super::words::unless_noun;
+use super::words::{Reading, unless_noun};
 use crate::candidates::{Hit, Literal, MIN_LITERAL};
 use crate::normalize::split_beginnings;
 
@@ -53,12 +53,12 @@ pub(super) fn select(text: &[u8], hits: &[Hit], context: &InjectionContext<'_>, 
     mark_hits(text, hits, &mut marks);
     mark_addresses(text, &mut marks);
     let least = least_points(score, context);
-    let mut words = Vec::new();
+    let mut reading = Reading::new();
     let marked = marks.marked().filter_map(|(block, mark)| {
         let most = match mark {
             Mark::Nothing => return None,
             Mark::Estimate if !text.get(block.clone()).is_some_and(near::is_foreign) => {
-                near::most_points(text, block.clone(), &mut words)?
+                near::most_points(text, block.clone(), &mut reading)?
             }
             Mark::Estimate | Mark::Weigh => f32::INFINITY,
         };
@@ -270,11 +270,17 @@ fn telling_place(text: &[u8], hit: &Hit) -> Option<(Range<usize>, Mark)> {
     if trigger.entries.is_empty() {
         return Some((hit.at.clone(), Mark::Weigh));
     }
-    let after = nearest(text.get(hit.at.end..)?.iter().copied());
+    let after = match text.get(hit.at.end..)? {
+        [b' ', next, ..] if next.is_ascii_alphanumeric() => Some(next | 0x20),
+        after => nearest(after.iter().copied()),
+    };
     if !trigger.nearest.1.allows(after) {
         return None;
     }
-    let before = nearest(text.get(..hit.at.start)?.iter().rev().copied());
+    let before = match text.get(..hit.at.start)? {
+        [.., next, b' '] if next.is_ascii_alphanumeric() => Some(next | 0x20),
+        before => nearest(before.iter().rev().copied()),
+    };
     if !trigger.nearest.0.allows(before) || !is_word(text, &hit.at) {
         return None;
     }

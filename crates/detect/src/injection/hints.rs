@@ -4,15 +4,22 @@
 //! its sign: a link has a dot before a known ending, an account has eight digits. What is said here may be too much and must
 //! not be too little; of bytes that may read otherwise than they stand everything is said.
 
+use fearless_simd::Simd;
+
 use super::class::{Class, ClassSet};
 use super::entity::{ENDINGS, is_part_of_host};
+use crate::lanes::{self, Chunk, Question, Those, WIDTH};
+
+/// The longest of the known endings, and some.
+const LONGEST_ENDING: usize = 8;
 
 /// The fewest digits of an account.
 const ACCOUNT_DIGITS: usize = 8;
 
 /// The classes of shapes that the bytes may hold.
 pub(super) fn shapes_in(bytes: &[u8]) -> ClassSet {
-    if has(bytes, is_odd) {
+    let signs = Signs::of(bytes);
+    if signs.odd {
         return all();
     }
     let mut shapes = ClassSet::default();
@@ -21,21 +28,102 @@ pub(super) fn shapes_in(bytes: &[u8]) -> ClassSet {
             shapes |= class.into();
         }
     };
-    let digits = has(bytes, |byte| byte.is_ascii_digit());
-    let address = memchr::memchr(b'@', bytes).is_some();
-    let named = may_name_tool(bytes);
-    add(Class::Address, address);
-    add(Class::Link, may_link(bytes));
-    add(Class::Account, digits && may_be_account(bytes));
-    add(Class::Money, digits);
-    add(Class::Toolname, named);
-    add(Class::Toolinvoke, named && may_call(bytes));
+    add(Class::Address, signs.at);
     add(
-        Class::Ident,
-        digits || address || memchr::memchr2(b'/', b'#', bytes).is_some(),
+        Class::Link,
+        signs.dot && may_link(bytes) || signs.scheme && has_scheme(bytes),
     );
-    add(Class::Filled, memchr::memmem::find(bytes, b"![").is_some());
+    add(
+        Class::Account,
+        signs.digit && has_long_number(bytes) || signs.coded && has_country_code(bytes),
+    );
+    add(Class::Money, signs.digit);
+    add(Class::Toolname, signs.joined);
+    add(Class::Toolinvoke, signs.joined && signs.open && may_call(bytes));
+    add(Class::Ident, signs.digit || signs.at || signs.path);
+    add(Class::Filled, signs.image);
     shapes
+}
+
+/// What stands somewhere in the bytes.
+#[derive(Clone, Copy, Default)]
+struct Signs {
+    /// A byte that may stand for another, or for nothing.
+    odd: bool,
+    digit: bool,
+    /// Two capitals and a digit.
+    coded: bool,
+    at: bool,
+    dot: bool,
+    /// A colon and a slash.
+    scheme: bool,
+    /// `_`, or a hump of camelCase.
+    joined: bool,
+    open: bool,
+    /// `/` or `#`.
+    path: bool,
+    /// `![`.
+    image: bool,
+}
+
+/// How many chunks are looked at in one go.
+const CHUNKS: usize = 24;
+
+impl Signs {
+    fn of(bytes: &[u8]) -> Self {
+        let mut found = Self::default();
+        let mut signs = [Self::default(); CHUNKS];
+        for first in (0..bytes.len()).step_by(CHUNKS * WIDTH) {
+            let count = (bytes.len() - first).div_ceil(WIDTH).min(CHUNKS);
+            let signs = signs.get_mut(..count).unwrap_or_default();
+            lanes::ask(bytes, first, b' ', &Looking, signs);
+            found = signs.iter().fold(found, |found, here| found.or(*here));
+        }
+        found
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            odd: self.odd | other.odd,
+            digit: self.digit | other.digit,
+            coded: self.coded | other.coded,
+            at: self.at | other.at,
+            dot: self.dot | other.dot,
+            scheme: self.scheme | other.scheme,
+            joined: self.joined | other.joined,
+            open: self.open | other.open,
+            path: self.path | other.path,
+            image: self.image | other.image,
+        }
+    }
+}
+
+struct Looking;
+
+impl Question for Looking {
+    type Answer = Signs;
+
+    #[inline(always)]
+    fn of<S: Simd>(&self, chunk: Chunk<'_, S>) -> Signs {
+        let (here, next) = (chunk.lanes(), chunk.lanes_after::<1>());
+        let codes = here.are(b'\\') | here.are(b'%') | here.are(b'=') | here.are(b'&');
+        let (capitals, next_capitals) = (here.between(b'A', b'Z').bits(), next.between(b'A', b'Z').bits());
+        let humps = here.between(b'a', b'z').bits() & next_capitals;
+        let coded = capitals & next_capitals & chunk.lanes_after::<2>().digits().bits();
+        let any = |those: Those<S>| those.bits() != 0;
+        Signs {
+            odd: any(codes | here.beyond_ascii()),
+            digit: any(here.digits()),
+            coded: coded != 0,
+            at: any(here.are(b'@')),
+            dot: any(here.are(b'.')),
+            scheme: here.are(b':').bits() & next.are(b'/').bits() != 0,
+            joined: humps | here.are(b'_').bits() != 0,
+            open: any(here.are(b'(')),
+            path: any(here.are(b'/') | here.are(b'#')),
+            image: here.are(b'!').bits() & next.are(b'[').bits() != 0,
+        }
+    }
 }
 
 /// Every class of shapes.
@@ -54,25 +142,6 @@ pub(super) fn all() -> ClassSet {
     .fold(ClassSet::default(), |all, class| all | class.into())
 }
 
-/// Whether such a byte stands anywhere. All are looked at, many at a time: most often there is none.
-#[inline(always)]
-fn has(bytes: &[u8], is_such: impl Fn(u8) -> bool) -> bool {
-    bytes.iter().fold(false, |any, byte| any | is_such(*byte))
-}
-
-/// Whether a byte may stand for another, or for nothing.
-const fn is_odd(byte: u8) -> bool {
-    !byte.is_ascii() || matches!(byte, b'\\' | b'%' | b'=' | b'&')
-}
-
-fn may_name_tool(bytes: &[u8]) -> bool {
-    let pairs = bytes.iter().zip(bytes.iter().skip(1));
-    memchr::memchr(b'_', bytes).is_some()
-        || pairs.fold(false, |any, (a, b)| {
-            any | (a.is_ascii_lowercase() & b.is_ascii_uppercase())
-        })
-}
-
 /// Whether a bracket opens right after a name.
 fn may_call(bytes: &[u8]) -> bool {
     let called = |open: usize| {
@@ -82,15 +151,19 @@ fn may_call(bytes: &[u8]) -> bool {
     memchr::memchr_iter(b'(', bytes).any(called)
 }
 
-fn may_link(bytes: &[u8]) -> bool {
+fn has_scheme(bytes: &[u8]) -> bool {
     memchr::memmem::find(bytes, b"://").is_some()
-        || memchr::memchr_iter(b'.', bytes).any(|dot| {
-            let (name, rest) = (
-                bytes.get(..dot).unwrap_or_default(),
-                bytes.get(dot + 1..).unwrap_or_default(),
-            );
-            follows_www(name) || ends_host(rest) && is_name_of_host(name)
-        })
+}
+
+/// Whether a dot has a known ending after it, or `www` before it.
+fn may_link(bytes: &[u8]) -> bool {
+    memchr::memchr_iter(b'.', bytes).any(|dot| {
+        let (name, rest) = (
+            bytes.get(..dot).unwrap_or_default(),
+            bytes.get(dot + 1..).unwrap_or_default(),
+        );
+        follows_www(name) || ends_host(rest) && is_name_of_host(name)
+    })
 }
 
 fn follows_www(name: &[u8]) -> bool {
@@ -101,14 +174,13 @@ fn follows_www(name: &[u8]) -> bool {
 
 /// Whether a known ending stands after a dot, and no more of a word.
 fn ends_host(rest: &[u8]) -> bool {
-    let length = rest
-        .iter()
-        .take_while(|byte| byte.is_ascii_alphanumeric())
-        .count();
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric();
+    let length = rest.iter().take(LONGEST_ENDING + 1).take_while(is_part).count();
     let ending = rest.get(..length).unwrap_or_default();
-    ENDINGS
-        .iter()
-        .any(|known| ending.eq_ignore_ascii_case(known.as_bytes()))
+    ending.first().is_some_and(u8::is_ascii_alphabetic)
+        && ENDINGS
+            .iter()
+            .any(|known| ending.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// Whether the end of the bytes may be a host's name: in an address it is none.
@@ -117,19 +189,23 @@ fn is_name_of_host(name: &[u8]) -> bool {
     before.and_then(|before| name.get(before)) != Some(&b'@')
 }
 
-/// Whether two capitals and two digits follow each other, or so many digits stand without a blank between them.
-fn may_be_account(bytes: &[u8]) -> bool {
+/// Whether so many digits as an account has stand without a blank between them.
+fn has_long_number(bytes: &[u8]) -> bool {
     let mut digits = 0;
-    let long = bytes.iter().any(|byte| {
+    bytes.iter().any(|byte| {
         digits = match byte {
             b'0'..=b'9' => digits + 1,
             blank if blank.is_ascii_whitespace() => 0,
             _ => digits,
         };
         digits >= ACCOUNT_DIGITS
-    });
+    })
+}
+
+/// Whether two capitals and two digits follow each other.
+fn has_country_code(bytes: &[u8]) -> bool {
     let starts = |four: &[u8]| matches!(four, [a, b, c, d] if a.is_ascii_uppercase() && b.is_ascii_uppercase() && c.is_ascii_digit() && d.is_ascii_digit());
-    long || bytes.windows(4).any(starts)
+    bytes.windows(4).any(starts)
 }
 
 #[cfg(test)]
@@ -140,6 +216,27 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn whole_chunks_show_what_single_bytes_do(bytes in "([a-zA-Z ]{0,70}|[!-~]{0,3}|é|://|!\\[|DE89){0,40}") {
+            let bytes = bytes.as_bytes();
+            let has = |is_such: &dyn Fn(u8) -> bool| bytes.iter().any(|byte| is_such(*byte));
+            let pair = |is_such: &dyn Fn(u8, u8) -> bool| bytes.windows(2).any(|pair| is_such(pair[0], pair[1]));
+            let signs = Signs::of(bytes);
+            prop_assert_eq!(signs.odd, has(&|byte| !byte.is_ascii() || b"\\%=&".contains(&byte)));
+            prop_assert_eq!(signs.digit, has(&|byte| byte.is_ascii_digit()));
+            let capitals = |three: &[u8]| three[0].is_ascii_uppercase() && three[1].is_ascii_uppercase();
+            let coded = bytes.windows(3).any(|three| capitals(three) && three[2].is_ascii_digit());
+            prop_assert_eq!(signs.coded, coded);
+            prop_assert_eq!(signs.at, has(&|byte| byte == b'@'));
+            prop_assert_eq!(signs.dot, has(&|byte| byte == b'.'));
+            prop_assert_eq!(signs.scheme, pair(&|a, b| a == b':' && b == b'/'));
+            let humps = pair(&|a, b| a.is_ascii_lowercase() && b.is_ascii_uppercase());
+            prop_assert_eq!(signs.joined, humps || has(&|byte| byte == b'_'));
+            prop_assert_eq!(signs.open, has(&|byte| byte == b'('));
+            prop_assert_eq!(signs.path, has(&|byte| matches!(byte, b'/' | b'#')));
+            prop_assert_eq!(signs.image, pair(&|a, b| a == b'!' && b == b'['));
+        }
+
         #[test]
         fn what_stands_in_a_text_was_hinted_at(
             pieces in proptest::collection::vec(

@@ -15,7 +15,8 @@ use super::entity::MAX_SHAPE;
 use super::hints;
 use super::pattern::{PATTERNS, Pattern, Step};
 use super::score::Ledger;
-use super::words::{WORD, Word, read_words};
+use super::words::{Reading, WORD, Word};
+use crate::lanes::{WIDTH, set_bits};
 
 /// What a distance in the plain reading may have been as written: lines are indented, blanks doubled.
 const fn as_written(gap: usize) -> usize {
@@ -41,7 +42,71 @@ struct Wanted {
     opens_value: bool,
 }
 
-static OUTLINES: LazyLock<Vec<Outline>> = LazyLock::new(|| PATTERNS.iter().filter_map(Outline::of).collect());
+static OUTLINES: LazyLock<Outlines> =
+    LazyLock::new(|| Outlines::new(PATTERNS.iter().filter_map(Outline::of).collect()));
+
+/// All outlines, and which of them each class may be a step of.
+struct Outlines {
+    outlines: Vec<Outline>,
+    /// For the first step of each outline, for the second, and so on.
+    steps: Vec<StepOf>,
+}
+
+/// Sets of outlines, one bit for each.
+struct StepOf {
+    /// Those of which each class may be this step.
+    by_class: Vec<Vec<u64>>,
+    /// Those that have no such step.
+    absent: Vec<u64>,
+}
+
+impl Outlines {
+    fn new(outlines: Vec<Outline>) -> Self {
+        let most = outlines.iter().map(|outline| outline.steps().count()).max();
+        let steps = (0..most.unwrap_or(0)).map(|number| StepOf::new(&outlines, number));
+        Self {
+            steps: steps.collect(),
+            outlines,
+        }
+    }
+
+    /// The outlines of which each step may be one of these classes, in order.
+    fn possible(&self, present: ClassSet) -> impl Iterator<Item = &Outline> {
+        let chunks = self.outlines.chunks(WIDTH).enumerate();
+        chunks.flat_map(move |(place, outlines)| {
+            let steps = self.steps.iter().map(|step| step.met(present, place));
+            let possible = steps.fold(u64::MAX, |all, met| all & met);
+            set_bits(possible).filter_map(|number| outlines.get(number))
+        })
+    }
+}
+
+impl StepOf {
+    fn new(outlines: &[Outline], number: usize) -> Self {
+        let set = |is_such: &dyn Fn(Option<ClassSet>) -> bool| {
+            let bits = |outlines: &[Outline]| {
+                let such = outlines
+                    .iter()
+                    .map(|outline| is_such(outline.steps().nth(number)));
+                such.zip(0..)
+                    .fold(0, |bits, (such, bit)| bits | u64::from(such) << bit)
+            };
+            outlines.chunks(WIDTH).map(bits).collect()
+        };
+        let numbered = |class: usize| move |step: Option<ClassSet>| step.is_some_and(|step| step.has(class));
+        Self {
+            by_class: (0..Class::COUNT).map(|class| set(&numbered(class))).collect(),
+            absent: set(&|step| step.is_none()),
+        }
+    }
+
+    /// Which outlines of a place have this step among these classes, or do not have it.
+    fn met(&self, present: ClassSet, place: usize) -> u64 {
+        let bits = |set: &Vec<u64>| set.get(place).copied().unwrap_or(0);
+        let classes = present.numbers().filter_map(|class| self.by_class.get(class));
+        classes.fold(bits(&self.absent), |met, set| met | bits(set))
+    }
+}
 
 impl Outline {
     fn of(pattern: &Pattern) -> Option<Self> {
@@ -64,6 +129,12 @@ impl Outline {
             family: pattern.family(),
             points: pattern.points,
         })
+    }
+
+    /// The classes of each step, the centre first.
+    fn steps(&self) -> impl Iterator<Item = ClassSet> {
+        let around = self.before.iter().chain(&self.after).map(|wanted| wanted.classes);
+        std::iter::once(self.centre.classes).chain(around)
     }
 
     /// Whether every step may stand around a centre, given the words there in order.
@@ -141,27 +212,19 @@ pub(super) fn is_foreign(bytes: &[u8]) -> bool {
 }
 
 /// The most evidence that a block may hold as it stands; nothing when no pattern with an anchor may stand in it.
-pub(super) fn most_points(text: &[u8], block: Range<usize>, words: &mut Vec<Word>) -> Option<f32> {
-    read_words(text, block.clone(), words);
+pub(super) fn most_points(text: &[u8], block: Range<usize>, reading: &mut Reading) -> Option<f32> {
+    let words = reading.words_in(text, block.clone());
     let bytes = text.get(block).unwrap_or_default();
     let shapes = hints::shapes_in(bytes);
     let present = words.iter().fold(shapes, |all, word| all | word.classes);
     let mut ledger = Ledger::default();
     let mut anchored = false;
-    for outline in OUTLINES.iter() {
-        let wanted = outline
-            .before
-            .iter()
-            .chain(&outline.after)
-            .map(|wanted| wanted.classes);
-        let possible = wanted
-            .chain([outline.centre.classes])
-            .all(|classes| classes.meets(present));
+    for outline in OUTLINES.possible(present) {
         let shaped = outline
             .centre
             .classes
             .meets(shapes.without(Class::Address.into()));
-        if possible && (shaped || outline.may_stand_somewhere(text, words)) {
+        if shaped || outline.may_stand_somewhere(text, words) {
             anchored |= outline.centre.anchor;
             ledger.add(outline.family, outline.points);
         }
@@ -209,6 +272,7 @@ mod tests {
 
     use super::*;
     use crate::injection::InjectionContext;
+    use crate::injection::blocks::blocks;
     use crate::injection::lexicon::LEXICON;
     use crate::injection::score::weigh;
     use crate::normalize::normalize;
@@ -237,9 +301,40 @@ mod tests {
         fn a_block_never_holds_more_than_estimated(text in texts()) {
             let evidence = weigh(text.as_bytes(), &InjectionContext::NONE);
             if normalize(text.as_bytes()).is_borrowed() && !evidence.patterns.is_empty() {
-                let most = most_points(text.as_bytes(), 0..text.len(), &mut Vec::new());
+                let most = most_points(text.as_bytes(), 0..text.len(), &mut Reading::new());
                 prop_assert!(most.is_some_and(|most| most + 0.01 >= evidence.points), "{:?} {:?}", most, evidence);
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn each_of_many_blocks_never_holds_more_than_estimated(texts in proptest::collection::vec(texts(), 4..12)) {
+            let text = texts.concat();
+            let text = text.as_bytes();
+            let mut reading = Reading::new();
+            for block in blocks(text) {
+                let bytes = &text[block.clone()];
+                let evidence = weigh(bytes, &InjectionContext::NONE);
+                let most = most_points(text, block, &mut reading);
+                if normalize(bytes).is_borrowed() && !evidence.patterns.is_empty() {
+                    prop_assert!(most.is_some_and(|most| most + 0.01 >= evidence.points), "{:?} {:?}", most, evidence);
+                }
+            }
+        }
+
+        #[test]
+        fn sets_tell_which_outlines_are_possible(classes in proptest::collection::vec(0..Class::COUNT, 0..12)) {
+            let lexicon = LEXICON.entries().map(|(_, classes)| classes).chain([hints::all()]);
+            let all: Vec<ClassSet> = lexicon.collect();
+            let present = classes
+                .iter()
+                .fold(ClassSet::default(), |present, number| present | all[number * 37 % all.len()]);
+            let plainly = |outline: &&Outline| outline.steps().all(|step| step.meets(present));
+            let points = |outline: &Outline| (outline.family, outline.points.to_bits());
+            let possible: Vec<_> = OUTLINES.possible(present).map(points).collect();
+            let expected: Vec<_> = OUTLINES.outlines.iter().filter(plainly).map(points).collect();
+            prop_assert_eq!(possible, expected);
         }
     }
 

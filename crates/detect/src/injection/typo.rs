@@ -37,7 +37,8 @@ pub(super) const LENGTHS: std::ops::RangeInclusive<usize> = 5..=13;
 
 /// What a word means that is one edit away from a key word.
 pub(super) fn meant(word: &[u8]) -> Option<Class> {
-    let likely = |beginning: &[u8; 3]| LENGTHS.contains(&word.len()) && may_be_meant(*beginning);
+    let likely =
+        |beginning: &[u8; 3]| LENGTHS.contains(&word.len()) && Beginnings::of_misspelt().may_be(*beginning);
     if !word.first_chunk().is_some_and(likely) {
         return None;
     }
@@ -45,12 +46,22 @@ pub(super) fn meant(word: &[u8]) -> Option<Class> {
     close.map(|(_, class)| *class)
 }
 
-/// Whether words with these first three letters may be one edit away from a key word.
-#[inline(always)]
-#[expect(clippy::indexing_slicing, reason = "fifteen bits have their place")]
-pub(super) fn may_be_meant([first, second, third]: [u8; 3]) -> bool {
-    let place = three_letters(first, second, third);
-    BEGINNINGS[place >> 6] >> (place & 63) & 1 != 0
+/// The first three letters of words that may be one edit away from a key word.
+#[derive(Clone, Copy)]
+pub(super) struct Beginnings(&'static [u64; 1 << 9]);
+
+impl Beginnings {
+    #[inline]
+    pub(super) fn of_misspelt() -> Self {
+        Self(&BEGINNINGS)
+    }
+
+    #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "fifteen bits have their place")]
+    pub(super) fn may_be(self, [first, second, third]: [u8; 3]) -> bool {
+        let place = three_letters(first, second, third);
+        self.0[place >> 6] >> (place & 63) & 1 != 0
+    }
 }
 
 /// One bit for each three letters with which a misspelt key word may begin.
@@ -139,7 +150,7 @@ mod tests {
                 _ => word.swap(at, (at + 1) % key.len()),
             }
             if meant(&word).is_some() {
-                prop_assert!(may_be_meant([word[0], word[1], word[2]]), "{key}");
+                prop_assert!(Beginnings::of_misspelt().may_be([word[0], word[1], word[2]]), "{key}");
             }
         }
     }

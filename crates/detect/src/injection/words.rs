@@ -32,15 +32,58 @@ pub(super) struct Word {
     pub(super) opens_value: bool,
 }
 
-/// Replaces `words` by the words of the lexicon that stand in the window, and the addresses, in order.
-pub(super) fn read_words(text: &[u8], window: Range<usize>, words: &mut Vec<Word>) {
-    words.clear();
-    let mut reader = Reader::new(text, &window, words);
-    if !quick::read(&mut reader, &window) {
-        read_plainly(&mut reader, &window);
+/// The words of a text as far as it was read. Blocks overlap, and what two of them share is read once.
+pub(super) struct Reading {
+    words: Vec<Word>,
+    /// Up to where the text was read, and where that stands in its plain reading.
+    to: usize,
+    plain: usize,
+}
+
+/// Where the plain reading begins: so far on that nothing can be taken from before it.
+const FAR: usize = usize::MAX / 4;
+
+/// By how much the plain reading may be shorter where a reading goes on than when it is read in one go: blanks that it splits
+/// become one.
+const SPLIT: usize = 2;
+
+impl Reading {
+    pub(super) const fn new() -> Self {
+        Self {
+            words: Vec::new(),
+            to: 0,
+            plain: FAR,
+        }
     }
-    if !words.is_sorted_by_key(|word| word.span.start) {
-        words.sort_by_key(|word| word.span.start);
+
+    /// The words of the lexicon that stand in a block, and the addresses, in order. Blocks must come in order. What stands at
+    /// the ends of what was read before may be there twice, or though it begins before the block.
+    pub(super) fn words_in(&mut self, text: &[u8], block: Range<usize>) -> &[Word] {
+        if block.start >= self.to {
+            self.words.clear();
+            (self.to, self.plain) = (block.start, FAR);
+        }
+        self.words.retain(|word| word.span.end > block.start);
+        // What stands before the block was said elsewhere.
+        for word in &mut self.words {
+            let said = text.get(block.start..word.span.start).unwrap_or_default();
+            if said.len() >= WORD {
+                break;
+            }
+            word.opens |= may_open(said);
+        }
+        let rest = self.to..block.end;
+        let from = word_start(text, rest.start);
+        let plain = self.plain - SPLIT - (rest.start - from);
+        let mut reader = Reader::new(text, &rest, plain, &mut self.words);
+        if !quick::read(&mut reader, &rest) {
+            read_plainly(&mut reader, &rest);
+        }
+        (self.to, self.plain) = (block.end, reader.plain);
+        if !self.words.is_sorted_by_key(|word| word.span.start) {
+            self.words.sort_by_key(|word| word.span.start);
+        }
+        &self.words
     }
 }
 
@@ -73,9 +116,9 @@ fn read_plainly(reader: &mut Reader<'_>, window: &Range<usize>) {
         }
         let noun = article == Some(at) && before == Some(b' ');
         let escaped = before == Some(b'\\');
-        let is_article = reader.push_known(at..at + length, noun) && !escaped;
+        let is_article = reader.push_known(at..at + length, || noun) && !escaped;
         if escaped && length > 1 {
-            reader.push_known(at + 1..at + length, false);
+            reader.push_known(at + 1..at + length, || false);
         }
         // An escaped blank before a word may be one of many that become one.
         reader.plain += length - usize::from(escaped);
@@ -84,6 +127,8 @@ fn read_plainly(reader: &mut Reader<'_>, window: &Range<usize>) {
         let is_article = is_article && before.is_none_or(|byte| byte.is_ascii());
         article = is_article.then_some(at + 1);
     }
+    // The last word may go on after the window.
+    reader.plain = reader.plain.saturating_sub(at.saturating_sub(end));
 }
 
 /// Reads words and keeps count of the least that the plain reading has of what was passed.
@@ -97,13 +142,13 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(text: &'a [u8], window: &Range<usize>, words: &'a mut Vec<Word>) -> Self {
+    fn new(text: &'a [u8], window: &Range<usize>, plain: usize, words: &'a mut Vec<Word>) -> Self {
         Self {
             text,
             words,
             vocabulary: &VOCABULARY,
             start: window.start,
-            plain: 2 * window.len(),
+            plain,
         }
     }
 
@@ -130,8 +175,9 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Pushes what a word and the phrases that begin with it mean; says whether it is an article.
-    fn push_known(&mut self, word: Range<usize>, noun: bool) -> bool {
+    /// Pushes what a word and the phrases that begin with it mean; says whether it is an article. Whether an article stands
+    /// before it is asked only where it matters.
+    fn push_known(&mut self, word: Range<usize>, noun: impl Fn() -> bool) -> bool {
         let bytes = self.text.get(word.start..).unwrap_or_default();
         let written = bytes.get(..word.len()).unwrap_or_default();
         if word.len() >= GLUED_WORD {
@@ -140,17 +186,19 @@ impl<'a> Reader<'a> {
         let known = self.vocabulary.look_up(bytes, word.len());
         if let Some(known) = known {
             let after = bytes.get(word.len()..).unwrap_or_default();
-            let next = nearest(after.iter().copied());
-            for phrase in &known.phrases {
-                if phrase.next.is_some() && phrase.next != next {
-                    continue;
-                }
-                let Some(more) = follow(after.iter(), phrase.rest.iter().copied()) else {
-                    continue;
+            let next = match after {
+                [b' ', next, ..] if next.is_ascii_alphanumeric() => Some(next | 0x20),
+                _ => nearest(after.iter().copied()),
+            };
+            for phrase in known.phrases(next) {
+                let more = match &*phrase.rest {
+                    [] => Some(0),
+                    rest => follow(after.iter(), rest.iter().copied()),
                 };
+                let Some(more) = more else { continue };
                 let span = word.start..word.end + more;
                 let mut classes = unless_noun(self.text, &span, phrase.classes);
-                if noun {
+                if classes.meets(actions()) && noun() {
                     classes = classes.without(actions());
                 }
                 if !classes.is_empty() {

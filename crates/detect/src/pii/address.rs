@@ -87,7 +87,7 @@ fn street_end(text: &[u8], start: usize) -> Option<(usize, u8)> {
         let word = word(text, at)?;
         let bare = word.strip_suffix(b".").unwrap_or(word);
         let end = at + word.len();
-        if index > 0 && is_any(&SUFFIXES, bare) && word.first().is_some_and(u8::is_ascii_uppercase) {
+        if index > 0 && word.first().is_some_and(u8::is_ascii_uppercase) && is_any(&SUFFIXES, bare) {
             let end = if is_any(&[b"st", b"ave", b"rd", b"blvd", b"ln", b"dr", b"ct", b"pl"], bare) {
                 end
             } else {
@@ -203,7 +203,9 @@ fn is_word(byte: u8) -> bool {
 }
 
 fn is_any(words: &[&[u8]], word: &[u8]) -> bool {
-    words.iter().any(|known| known.eq_ignore_ascii_case(word))
+    // No word for a street begins with a digit.
+    let may_be = word.first().is_some_and(|first| !first.is_ascii_digit());
+    may_be && words.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
 fn ends_like_street(word: &[u8]) -> bool {

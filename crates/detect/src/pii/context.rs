@@ -70,9 +70,13 @@ impl ContextWords {
 
     /// Whether one of the words stands at the start of the bytes.
     fn starts(&self, rest: &[u8]) -> bool {
-        rest.first()
-            .is_some_and(|&first| self.initials & initial(first) != 0)
-            && self.words.iter().any(|word| starts_with(rest, word.as_bytes()))
+        let Some(&first) = rest.first().filter(|&&first| self.initials & initial(first) != 0) else {
+            return false;
+        };
+        // Most words are told apart by their first letter.
+        let begins = |word: &&[u8]| word.first().is_some_and(|known| known | 0x20 == first | 0x20);
+        let mut words = self.words.iter().map(|word| word.as_bytes()).filter(begins);
+        words.any(|word| starts_with(rest, word))
     }
 }
 

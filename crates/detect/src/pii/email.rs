@@ -70,9 +70,28 @@ fn local_start(text: &[u8], at: usize) -> Option<usize> {
     .then_some(start)
 }
 
-fn is_local(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte >= 0x80 || b".!#$%&'*+-/=?^_`{|}~".contains(&byte)
+const fn is_local(byte: u8) -> bool {
+    byte >= 0x80 || LOCAL >> byte & 1 != 0
 }
+
+/// The ASCII characters of a local part, one bit for each.
+const LOCAL: u128 = {
+    let mut characters = 0;
+    let mut byte = 0_u8;
+    while byte < 0x80 {
+        if byte.is_ascii_alphanumeric()
+            || matches!(
+                byte,
+                b'.' | b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'/'
+            )
+            || matches!(byte, b'=' | b'?' | b'^' | b'_' | b'`' | b'{' | b'|' | b'}' | b'~')
+        {
+            characters |= 1 << byte;
+        }
+        byte += 1;
+    }
+    characters
+};
 
 /// The end of the longest domain that starts here and has a top level.
 fn domain_end(text: &[u8], start: usize) -> Option<usize> {

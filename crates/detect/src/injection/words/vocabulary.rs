@@ -14,14 +14,16 @@ use crate::lanes::Halves;
 pub(super) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::build);
 
 /// Bits of the sieve, as a power of two.
-const SIEVE_BITS: u32 = 15;
+const SIEVE_BITS: u32 = 16;
 const SIEVE_WORDS: usize = 1 << (SIEVE_BITS - 6);
 
 /// The words of the lexicon by their beginning, and the articles.
 pub(super) struct Vocabulary {
     known: FxHashMap<(u64, usize), Known>,
     /// Says of most other words that they are not known.
-    sieve: Box<[u64; SIEVE_WORDS]>,
+    sieve: Sieve,
+    /// The same of words before what follows them (see [`Next`]), which most phrases need.
+    followed: Sieve,
     /// The marks with which something begins, and what may follow them.
     pub(super) marks: Marks,
 }
@@ -35,7 +37,11 @@ pub(super) struct Marks {
 
 #[derive(Default)]
 pub(super) struct Known {
-    pub(super) phrases: Vec<Phrase>,
+    /// Phrases that need no letter next, and those that do.
+    alone: Vec<Phrase>,
+    followed: Vec<Phrase>,
+    /// The letters that the latter need, one bit for each.
+    nexts: u64,
     pub(super) is_article: bool,
 }
 
@@ -43,7 +49,7 @@ pub(super) struct Known {
 pub(super) struct Phrase {
     pub(super) rest: Box<[u8]>,
     /// The letter after the blank, folded, if that is how the rest begins.
-    pub(super) next: Option<u8>,
+    next: Option<u8>,
     pub(super) classes: ClassSet,
 }
 
@@ -56,24 +62,25 @@ impl Vocabulary {
             if length > 0 {
                 let rest: Box<[u8]> = bytes.get(length..).unwrap_or_default().into();
                 let next = nearest(rest.iter().copied());
-                let list = &mut known.entry(key(bytes, length)).or_default().phrases;
-                list.push(Phrase { rest, next, classes });
+                let known = known.entry(key(bytes, length)).or_default();
+                known.add(Phrase { rest, next, classes });
             }
         }
         for article in ARTICLES {
             let key = key(article.as_bytes(), article.len());
             known.entry(key).or_default().is_article = true;
         }
-        let mut sieve = Box::new([0; SIEVE_WORDS]);
-        for &(start, length) in known.keys() {
-            let (word, bit) = place_in_sieve(start, length);
-            if let Some(word) = sieve.get_mut(word) {
-                *word |= 1 << bit;
+        let (mut sieve, mut followed) = (Sieve::empty(), Sieve::empty());
+        for (&(start, length), known) in &known {
+            sieve.add(start, length);
+            for next in known.all().flat_map(|phrase| Next::all_before(&phrase.rest)) {
+                followed.add(next.after(start), length);
             }
         }
         Self {
             known,
             sieve,
+            followed,
             marks: Marks::of_lexicon(),
         }
     }
@@ -90,10 +97,135 @@ impl Vocabulary {
 
     /// Whether something may be known of the word with this key: for most words nothing is.
     #[inline(always)]
-    #[expect(clippy::indexing_slicing, reason = "every place in the sieve has its word")]
     pub(super) fn may_know(&self, start: u64, length: usize) -> bool {
+        self.sieve.may_have(start, length)
+    }
+
+    /// Whether an entry may stand where the word with this key does, given the three bytes after the word. Articles are no
+    /// entries.
+    #[inline(always)]
+    pub(super) fn may_stand(&self, start: u64, length: usize, after: [u8; 3]) -> bool {
+        self.followed.may_have(Next::WHATEVER.after(start), length)
+            | self.followed.may_have(Next::of(after).after(start), length)
+    }
+}
+
+/// What follows a word: after a blank two letters, one letter, another blank or a mark; or a mark right after the word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Next(u8, u8);
+
+impl Next {
+    /// What an entry of one word needs.
+    const WHATEVER: Self = Self(0, 0);
+    const MORE_BLANKS: Self = Self(b' ', 0);
+
+    #[inline(always)]
+    const fn of([first, second, third]: [u8; 3]) -> Self {
+        let letter = folded_letter(second);
+        if !first.is_ascii_whitespace() {
+            Self(first | 0x80, 0)
+        } else if letter != 0 {
+            Self(letter, folded_letter(third))
+        } else if second.is_ascii_whitespace() {
+            Self::MORE_BLANKS
+        } else {
+            Self(second, 0)
+        }
+    }
+
+    /// Everything that may follow where the rest of a phrase does. Its blanks may be several, its apostrophes printed ones.
+    fn all_before(rest: &[u8]) -> Vec<Self> {
+        let first = |mark: u8| {
+            [Some(mark), (mark == b'\'').then_some(PRINTED)]
+                .into_iter()
+                .flatten()
+        };
+        match rest {
+            [] | [b' '] => vec![Self::WHATEVER],
+            [b' ', letter] if folded_letter(*letter) != 0 => (0..=u8::MAX)
+                .map(|any| Self(folded_letter(*letter), folded_letter(any)))
+                .chain([Self::MORE_BLANKS])
+                .collect(),
+            [b' ', second, rest @ ..] => {
+                let third = rest.first().copied().unwrap_or(0);
+                let seconds = first(*second).map(|second| Self::of([b' ', second, third]));
+                seconds.chain([Self::MORE_BLANKS]).collect()
+            }
+            [mark, ..] => first(*mark).map(|mark| Self::of([mark, 0, 0])).collect(),
+        }
+    }
+
+    /// The key of a word that this follows.
+    #[inline(always)]
+    const fn after(self, start: u64) -> u64 {
+        let Self(first, second) = self;
+        start ^ (first as u64) << 56 ^ (second as u64) << 44 ^ (first as u64) << 24
+    }
+}
+
+/// The first byte of a printed apostrophe.
+const PRINTED: u8 = 0xe2;
+
+/// A letter or digit in lower case; 0 for anything else.
+#[inline(always)]
+const fn folded_letter(byte: u8) -> u8 {
+    if byte.is_ascii_alphanumeric() {
+        byte | 0x20
+    } else {
+        0
+    }
+}
+
+impl Known {
+    fn add(&mut self, phrase: Phrase) {
+        match phrase.next {
+            None => self.alone.push(phrase),
+            Some(next) => {
+                self.nexts |= letter_bit(next);
+                self.followed.push(phrase);
+            }
+        }
+    }
+
+    /// The phrases that may stand where this letter comes next.
+    pub(super) fn phrases(&self, next: Option<u8>) -> impl Iterator<Item = &Phrase> {
+        let needed = next.is_some_and(|next| self.nexts & letter_bit(next) != 0);
+        let followed = if needed { self.followed.as_slice() } else { &[] };
+        let followed = followed.iter().filter(move |phrase| phrase.next == next);
+        self.alone.iter().chain(followed)
+    }
+
+    /// All phrases.
+    fn all(&self) -> impl Iterator<Item = &Phrase> {
+        self.alone.iter().chain(&self.followed)
+    }
+}
+
+/// A digit shares its bit with a letter.
+const fn letter_bit(letter: u8) -> u64 {
+    1 << (letter & 0x3f)
+}
+
+/// Says of most keys that they are not among some.
+struct Sieve(Box<[u64; SIEVE_WORDS]>);
+
+impl Sieve {
+    fn empty() -> Self {
+        Self(Box::new([0; SIEVE_WORDS]))
+    }
+
+    fn add(&mut self, start: u64, length: usize) {
         let (word, bit) = place_in_sieve(start, length);
-        self.sieve[word] >> bit & 1 != 0
+        if let Some(word) = self.0.get_mut(word) {
+            *word |= 1 << bit;
+        }
+    }
+
+    #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "every place in the sieve has its word")]
+    fn may_have(&self, start: u64, length: usize) -> bool {
+        let (word, bit) = place_in_sieve(start, length);
+        self.0[word] >> bit & 1 != 0
     }
 }
 
