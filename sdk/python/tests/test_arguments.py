@@ -40,7 +40,17 @@ def never(_: Any) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [{MAIL}, MAIL.encode(), datetime.date(2027, 5, 3), object(), float("nan"), 2**64, -(2**63) - 1, {(1, 2): MAIL}, itself()],
+    [
+        {MAIL},
+        MAIL.encode(),
+        datetime.date(2027, 5, 3),
+        object(),
+        float("nan"),
+        2**64,
+        -(2**63) - 1,
+        {(1, 2): MAIL},
+        itself(),
+    ],
     ids=["set", "bytes", "date", "object", "nan", "digits", "negative digits", "key", "itself"],
 )
 def test_what_the_gateway_cannot_read_does_not_reach_the_tool(session: Session, value: Any) -> None:
