@@ -1,3 +1,4 @@
+import { type Arguments } from "./arguments.js";
 import { Gateway, type GatewayOptions } from "./gateway.js";
 import type { ChunkBody, ContextAnswer, DecisionAnswer, GateAnswer, GatesAnswer, HandleAnswer, ManifestAnswer, OutputAnswer, OutputBody, PlanAnswer, PlannedCallBody, ResolveAnswer, ResponseAnswer, StateAnswer } from "./generated/api.js";
 /** The classes of data, least restrictive first. */
@@ -22,8 +23,6 @@ export interface CallOptions extends WaitOptions {
     /** Whether its result is withheld behind a handle, so that the label does not rise. */
     seal?: boolean;
 }
-/** The arguments of a call, by name. */
-export type Arguments = Record<string, unknown>;
 /** A session at a gateway. */
 export declare class Session {
     #private;
@@ -65,7 +64,8 @@ export declare class Session {
     /**
      * Authorizes, runs, delivers. Rejects with `ToolPermissionError` before `run` where the call may not pass, and gives what
      * the agent may see of what `run` returned. An error of `run` is let in as its answer would be, and the call rejects with
-     * `ToolFailed` in its place. Where the arguments hold stubs, `run` gets their values, and the token must be a connector's.
+     * `ToolFailed` in its place. `run` gets a copy of the arguments, the one that was asked about; where they hold stubs, it gets
+     * their values, and the token must be a connector's. Arguments that are more than JSON holds are refused.
      */
     call<A extends object>(tool: string, args: A, run: (args: A) => unknown, options?: CallOptions): Promise<unknown>;
     /** The same for a model: a refusal or a failure is an answer in words, and nothing is thrown for it. */

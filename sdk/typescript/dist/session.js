@@ -1,3 +1,4 @@
+import { copied } from "./arguments.js";
 import { asJson, asText, told } from "./content.js";
 import { GatewayError, ToolFailed, ToolPermissionError } from "./errors.js";
 import { Gateway } from "./gateway.js";
@@ -86,7 +87,8 @@ export class Session {
     /**
      * Authorizes, runs, delivers. Rejects with `ToolPermissionError` before `run` where the call may not pass, and gives what
      * the agent may see of what `run` returned. An error of `run` is let in as its answer would be, and the call rejects with
-     * `ToolFailed` in its place. Where the arguments hold stubs, `run` gets their values, and the token must be a connector's.
+     * `ToolFailed` in its place. `run` gets a copy of the arguments, the one that was asked about; where they hold stubs, it gets
+     * their values, and the token must be a connector's. Arguments that are more than JSON holds are refused.
      */
     async call(tool, args, run, options = {}) {
         const cleared = await this.#cleared(tool, args, options);
@@ -122,17 +124,17 @@ export class Session {
     }
     /** The arguments as the tool may be given them; an error where the decision is anything but an allowance. */
     async #cleared(tool, args, options) {
+        const asked = copied(tool, args);
         let decision;
         try {
-            const asked = args;
-            const asking = mayHoldStubs(args) ? this.#resolved(tool, asked, options) : this.authorize(tool, asked, options);
+            const asking = mayHoldStubs(asked) ? this.#resolved(tool, asked, options) : this.authorize(tool, asked, options);
             decision = await asking;
         }
         catch (error) {
             throw unanswered(tool, error);
         }
         refuse(tool, decision);
-        return "arguments" in decision ? decision.arguments : args;
+        return ("arguments" in decision ? decision.arguments : asked);
     }
     /** A person's approval is good for one decision, so a call that may hold stubs is decided where they resolve. */
     async #resolved(tool, args, options) {

@@ -15,7 +15,38 @@ if TYPE_CHECKING:
     from tidegate.session import Session
 
 
-def cleared(tool: str, decision: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+def copied(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of the arguments as the gateway reads them, which nobody else can change while it or a person decides. What is
+    asked about is what the tool is given, so there is no call with anything that JSON does not hold."""
+    try:
+        if isinstance(arguments, Mapping):
+            read = json.loads(json.dumps(dict(arguments), allow_nan=False), parse_int=_whole)
+            return dict(read)
+    except (TypeError, ValueError, RecursionError):
+        pass
+    raise unreadable(tool)
+
+
+def unreadable(tool: str) -> ToolPermissionError:
+    """Arguments that the gateway could not look into. They are not repeated."""
+    return ToolPermissionError(
+        f'tool "{tool}" blocked: its arguments hold something that is no JSON',
+        tool=tool,
+        rule="arguments-unreadable",
+        remedy="pass them by name, as texts, finite numbers, lists, dictionaries, true, false and null",
+        retryable=True,
+    )
+
+
+def _whole(digits: str) -> int:
+    """A whole number of which the gateway reads every digit."""
+    number = int(digits)
+    if not -(2**63) <= number < 2**64:
+        raise ValueError("more digits than are read")
+    return number
+
+
+def cleared(tool: str, decision: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments as the tool may be given them. Raises unless the decision is an allowance and nothing else."""
     if decision.get("decision") == "allow" and decision.get("allowed") is True:
         if not decision.get("unresolved"):

@@ -9,6 +9,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from tidegate.async_session import AsyncSession
 from tidegate.errors import GatewayError, ToolFailed, ToolPermissionError
 from tidegate.session import Session
+from tidegate.typed import as_arguments
 
 
 def guard(session: Session | AsyncSession, tool: BaseTool, *, seal: bool = False) -> BaseTool:
@@ -17,13 +18,13 @@ def guard(session: Session | AsyncSession, tool: BaseTool, *, seal: bool = False
 
     def run(**arguments: Any) -> Any:
         try:
-            return session.call(tool.name, arguments, tool.invoke, seal=seal)
+            return session.call(tool.name, as_arguments(tool.name, arguments), tool.invoke, seal=seal)
         except (ToolPermissionError, GatewayError, ToolFailed) as error:
             raise ToolException(error.answer()) from error
 
     async def run_later(**arguments: Any) -> Any:
         try:
-            return await session.call(tool.name, arguments, tool.ainvoke, seal=seal)
+            return await session.call(tool.name, as_arguments(tool.name, arguments), tool.ainvoke, seal=seal)
         except (ToolPermissionError, GatewayError, ToolFailed) as error:
             raise ToolException(error.answer()) from error
 

@@ -10,7 +10,7 @@ from agents import FunctionTool
 from agents.tool_context import ToolContext
 
 from tidegate.async_session import AsyncSession
-from tidegate.guarding import as_text
+from tidegate.guarding import as_text, unreadable
 
 
 def guard(session: AsyncSession, tool: FunctionTool, *, seal: bool = False) -> FunctionTool:
@@ -18,9 +18,13 @@ def guard(session: AsyncSession, tool: FunctionTool, *, seal: bool = False) -> F
     words the model can use."""
 
     async def invoke(context: ToolContext[Any], given: str) -> Any:
+        try:
+            asked = json.loads(given or "{}")
+        except (ValueError, RecursionError):
+            return unreadable(tool.name).answer()
         seen = await session.answer(
             tool.name,
-            json.loads(given or "{}"),
+            asked,
             lambda arguments: tool.on_invoke_tool(context, json.dumps(arguments)),
             seal=seal,
         )

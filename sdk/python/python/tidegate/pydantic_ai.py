@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from tidegate.async_session import AsyncSession
 from tidegate.errors import GatewayError, ToolFailed, ToolPermissionError
+from tidegate.typed import as_arguments
 
 
 @dataclass
@@ -23,13 +25,12 @@ class GuardedToolset(WrapperToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
+        async def run(cleared: dict[str, Any]) -> Any:
+            read = tool.args_validator.validate_json(json.dumps(cleared), context=ctx.validation_context)
+            return await self.wrapped.call_tool(name, read, ctx, tool)
+
         try:
-            return await self.session.call(
-                name,
-                tool_args,
-                lambda arguments: self.wrapped.call_tool(name, arguments, ctx, tool),
-                seal=self.seal,
-            )
+            return await self.session.call(name, as_arguments(name, tool_args), run, seal=self.seal)
         except ToolFailed as error:
             raise ModelRetry(error.answer()) from error
         except (ToolPermissionError, GatewayError) as error:

@@ -128,8 +128,9 @@ class Session:
     ) -> Any:
         """Authorizes, runs, delivers. Raises ``ToolPermissionError`` before ``run`` where the call may not pass, and gives
         what the agent may see of what ``run`` returned. An error of ``run`` is let in as its answer would be, and
-        ``ToolFailed`` is raised in its place. Where the arguments hold stubs, ``run`` gets their values, and the token must
-        be a connector's. Where a person must decide, ``wait_seconds`` waits for them."""
+        ``ToolFailed`` is raised in its place. ``run`` gets a copy of the arguments, the one that was asked about; where they
+        hold stubs, it gets their values, and the token must be a connector's. Arguments that are more than JSON holds are
+        refused. Where a person must decide, ``wait_seconds`` waits for them."""
         cleared = self._cleared(tool, arguments, wait_seconds)
         failed = False
         try:
@@ -183,15 +184,16 @@ class Session:
         self, tool: str, arguments: Mapping[str, Any], wait_seconds: int | None
     ) -> dict[str, Any]:
         """The arguments as the tool may be given them; an error where the decision is anything but an allowance."""
+        asked = guarding.copied(tool, arguments)
         try:
             decision: Mapping[str, Any]
-            if guarding.may_hold_stubs(arguments):
-                decision = self._resolved(tool, arguments, wait_seconds)
+            if guarding.may_hold_stubs(asked):
+                decision = self._resolved(tool, asked, wait_seconds)
             else:
-                decision = self.authorize(tool, arguments, wait_seconds=wait_seconds)
+                decision = self.authorize(tool, asked, wait_seconds=wait_seconds)
         except GatewayError as error:
             raise guarding.unanswered(tool, error) from error
-        return guarding.cleared(tool, decision, arguments)
+        return guarding.cleared(tool, decision, asked)
 
     def _resolved(
         self, tool: str, arguments: Mapping[str, Any], wait_seconds: int | None
