@@ -24,7 +24,10 @@ impl ClassSet {
 
     /// Whether the class of this number is in the set.
     pub(super) const fn has(self, number: usize) -> bool {
-        number < Class::COUNT && self.0 >> number & 1 != 0
+        match number.checked_sub(PART) {
+            None => self.0 >> number & 1 != 0,
+            Some(number) => number < u64::BITS as usize && self.1 >> number & 1 != 0,
+        }
     }
 
     /// The classes in the set, by number.
