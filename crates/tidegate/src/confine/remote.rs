@@ -14,6 +14,7 @@ use tidegate_sandbox::{Address, Flow, PROXY_PORT};
 use tokio::sync::watch;
 use url::Url;
 
+use super::WORKSPACE;
 use super::way::{Way, flow_of};
 use crate::failure::Failure;
 
@@ -48,8 +49,13 @@ struct State {
 }
 
 impl RemoteSession {
-    /// Opens a session, or goes on with one of the token's own.
-    pub(crate) async fn open(gateway: Url, token: &str, asked: Option<Ident>) -> Result<Self, Failure> {
+    /// Opens a session, or goes on with one of the token's own, and says what lies in the workspace.
+    pub(crate) async fn open(
+        gateway: Url,
+        token: &str,
+        asked: Option<Ident>,
+        workspace: Class,
+    ) -> Result<Self, Failure> {
         // Errors of the client name the address; the token is in no part of them.
         let client = Client::builder()
             .no_proxy()
@@ -71,12 +77,31 @@ impl RemoteSession {
             .and_then(Value::as_str)
             .unwrap_or_default();
         let id = Ident::parse(id).map_err(Failure::environment)?;
-        Ok(Self {
+        let remote = Self {
             client,
             gateway,
             token: token.trim().to_owned(),
             id,
-        })
+        };
+        remote.enter_workspace(workspace).await?;
+        Ok(remote)
+    }
+
+    /// A command sees the workspace, so its session does. A label that is lower afterwards is no label to run anything under.
+    async fn enter_workspace(&self, class: Class) -> Result<(), Failure> {
+        if class == Class::Public {
+            return Ok(());
+        }
+        let dataset = json!({"name": WORKSPACE, "sensitivity": class.as_str()});
+        let request = self.client.post(self.url("datasets")?).bearer_auth(&self.token);
+        let answer = answered(request.json(&dataset).send().await).await?;
+        let state: State = answer.json().await.map_err(Failure::environment)?;
+        match state.sensitivity.parse::<Class>() {
+            Ok(label) if label >= class => Ok(()),
+            Ok(_) | Err(_) => Err(Failure::environment(
+                "nothing was run: the gateway did not label the session with the class of the workspace",
+            )),
+        }
     }
 
     /// Its way out, and the proxy's address for programs inside. Nothing where the gateway has no proxy.

@@ -79,7 +79,8 @@ async fn run_in_session(asked: &Run, config: &Config, room: Room, cell: &Cell) -
     let signals = Signals::listen()?;
     match (&asked.gateway, &asked.token) {
         (Some(gateway), Some(token)) => {
-            let session = RemoteSession::open(gateway.clone(), token, asked.session.clone()).await?;
+            let class = config.sandbox.workspace_class;
+            let session = RemoteSession::open(gateway.clone(), token, asked.session.clone(), class).await?;
             introduce(asked, &session.id);
             match session.way().await? {
                 Some((way, proxy)) => start(asked, &room.with_proxy(&proxy), cell, way, signals).await,
