@@ -76,3 +76,79 @@ fn changes_since_are_not_lost_unasked() {
     );
     assert_eq!(std::fs::read_to_string(place.path("mcp.json")).unwrap(), CLIENT);
 }
+
+/// Wrapped servers stand in tidegate.toml, and stay there when the client's file is restored.
+#[test]
+fn wrapping_again_after_unwrapping_is_as_good_as_the_first_time() {
+    let place = Place::new();
+    place.write("mcp.json", CLIENT);
+    assert_eq!(tidegate(&place, &["wrap", "--client", "mcp.json"]).code, 0);
+    let first = std::fs::read_to_string(place.path("tidegate.toml")).unwrap();
+    assert_eq!(tidegate(&place, &["unwrap", "--client", "mcp.json"]).code, 0);
+    let again = tidegate(&place, &["wrap", "--client", "mcp.json"]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert_eq!(
+        std::fs::read_to_string(place.path("tidegate.toml")).unwrap(),
+        first
+    );
+    assert_eq!(tidegate(&place, &["check", "tidegate.toml"]).code, 0);
+}
+
+#[test]
+fn the_gateway_never_becomes_a_server_of_its_own() {
+    let place = Place::new();
+    place.write("mcp.json", CLIENT);
+    assert_eq!(tidegate(&place, &["wrap", "--client", "mcp.json"]).code, 0);
+    let first = std::fs::read_to_string(place.path("tidegate.toml")).unwrap();
+    let wrapped = std::fs::read_to_string(place.path("mcp.json")).unwrap();
+    let added = wrapped.replace(
+        "\"mcpServers\": {",
+        "\"mcpServers\": {\"added\": {\"command\": \"x\"},",
+    );
+    let renamed = added.replace("\"tidegate\": {", "\"another name\": {");
+    for (text, direct) in [
+        (&wrapped, None),
+        (&added, Some("added")),
+        (&renamed, Some("added")),
+    ] {
+        place.write("mcp.json", text);
+        let again = tidegate(&place, &["wrap", "--client", "mcp.json"]);
+        assert_eq!(again.code, 2, "{}", again.stderr);
+        assert!(again.stderr.contains("wrapped already"), "{}", again.stderr);
+        assert!(
+            direct.is_none_or(|name| again.stderr.contains(name)),
+            "{}",
+            again.stderr
+        );
+        assert_eq!(std::fs::read_to_string(place.path("mcp.json")).unwrap(), *text);
+        assert_eq!(
+            std::fs::read_to_string(place.path("tidegate.toml")).unwrap(),
+            first
+        );
+    }
+}
+
+#[test]
+fn nothing_is_written_that_the_gateway_could_not_start_with() {
+    let place = Place::new();
+    for config in [
+        "[tools.a]\nceiling = \"nonsense\"\n",
+        "[servers.notes]\ncommand = \"/another\"\n",
+        "servers = { other = { command = \"x\" } }\n",
+    ] {
+        place.write("mcp.json", CLIENT);
+        place.write("tidegate.toml", config);
+        let refused = tidegate(&place, &["wrap", "--client", "mcp.json"]);
+        assert_eq!(refused.code, 2, "{config}: {}", refused.stderr);
+        assert!(
+            refused.stderr.contains("nothing was written"),
+            "{}",
+            refused.stderr
+        );
+        assert_eq!(std::fs::read_to_string(place.path("mcp.json")).unwrap(), CLIENT);
+        assert_eq!(
+            std::fs::read_to_string(place.path("tidegate.toml")).unwrap(),
+            config
+        );
+    }
+}

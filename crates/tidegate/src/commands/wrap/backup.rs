@@ -16,17 +16,23 @@ const SUFFIX: &str = ".tidegate-backup-";
 
 /// Puts a text in a file's place, and the file's bytes beside it.
 pub(super) fn exchange(file: &Path, text: &str) -> Result<(), Failure> {
-    if let Some(there) = backup_of(file)? {
-        return Err(Failure::usage(format_args!(
-            "{} is there already; restore it with `tidegate unwrap` first",
-            there.display()
-        )));
-    }
+    refuse_if_there(file)?;
     let bytes = std::fs::read(file).map_err(|error| failed(file, &error))?;
     let mut name = file.as_os_str().to_owned();
     name.push(format!("{SUFFIX}{}", digest(text.as_bytes())));
     place(Path::new(&name), &bytes)?;
     place(file, text.as_bytes())
+}
+
+/// A backup that is there is of a file that is wrapped, or was by its owner's hand restored; it is not written over.
+pub(super) fn refuse_if_there(file: &Path) -> Result<(), Failure> {
+    match backup_of(file)? {
+        None => Ok(()),
+        Some(there) => Err(Failure::usage(format_args!(
+            "{} is there already; restore it with `tidegate unwrap` first",
+            there.display()
+        ))),
+    }
 }
 
 /// Puts the bytes back that were there before.

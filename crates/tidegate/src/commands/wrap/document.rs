@@ -3,6 +3,7 @@
 //! Only the servers are exchanged; every other byte of the file stays as its owner wrote it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -18,6 +19,18 @@ pub(super) struct Entry {
     #[serde(alias = "serverUrl", alias = "httpUrl")]
     pub(super) url: Option<String>,
     pub(super) headers: BTreeMap<String, String>,
+}
+
+/// What the gateway is called among a client's servers.
+const GATEWAY: &str = "tidegate";
+
+/// Whether a server is the gateway itself: by its name, or by the program that is started.
+pub(super) fn is_own(name: &str, entry: &Entry, program: &Path) -> bool {
+    let command = entry.command.as_deref().map(Path::new);
+    name == GATEWAY
+        || command.is_some_and(|command| {
+            command == program || command.file_stem().is_some_and(|stem| stem == GATEWAY)
+        })
 }
 
 /// A client's configuration.
@@ -54,18 +67,13 @@ impl Document {
         Ok(Self { text, span, servers })
     }
 
-    /// Whether the gateway is the only server already.
-    pub(super) fn is_wrapped(&self) -> bool {
-        self.servers.len() == 1 && self.servers.contains_key("tidegate")
-    }
-
     /// The same text with the gateway as the only server.
     pub(super) fn with_gateway(&self, program: &str, config: &str, env: &BTreeMap<String, String>) -> String {
         let mut entry = json!({"command": program, "args": ["mcp", "--config", config]});
         if let (false, Some(entry)) = (env.is_empty(), entry.as_object_mut()) {
             entry.insert("env".into(), json!(env));
         }
-        let servers: Value = json!({"tidegate": entry});
+        let servers: Value = json!({GATEWAY: entry});
         let servers = serde_json::to_string_pretty(&servers).unwrap_or_default();
         let mut text = self.text.clone();
         text.replace_range(self.span.clone(), &servers.replace('\n', "\n  "));
@@ -85,8 +93,34 @@ mod tests {
         assert!(changed.starts_with("{\n  \"theme\" : \"dark\",\n  \"mcpServers\": {"));
         assert!(changed.ends_with(",\n\t\"n\": 1.0e3 }\n"));
         let again = Document::read(changed).unwrap();
-        assert!(again.is_wrapped());
+        assert_eq!(again.servers.len(), 1);
+        assert!(is_own(
+            "tidegate",
+            &again.servers["tidegate"],
+            Path::new("/bin/x")
+        ));
         assert_eq!(again.servers["tidegate"].args, ["mcp", "--config", "/t.toml"]);
+    }
+
+    #[test]
+    fn the_gateway_is_known_under_any_name() {
+        for (name, command, own) in [
+            ("tidegate", "x", true),
+            ("a", "/opt/bin/tidegate", true),
+            ("a", "tidegate.exe", true),
+            ("a", "/opt/this", true),
+            ("a", "/opt/other", false),
+        ] {
+            let entry = Entry {
+                command: Some(command.into()),
+                ..Entry::default()
+            };
+            assert_eq!(
+                is_own(name, &entry, Path::new("/opt/this")),
+                own,
+                "{name} {command}"
+            );
+        }
     }
 
     #[test]

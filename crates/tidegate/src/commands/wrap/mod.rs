@@ -5,19 +5,18 @@ mod clients;
 mod document;
 mod probe;
 mod propose;
+mod sections;
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use tidegate_core::Ident;
+use serde_json::Value;
 
-use crate::config::PROPOSED;
 use crate::failure::Failure;
 use crate::source::DEFAULT_FILE;
 use crate::terminal::{answer, note};
-use document::{Document, Entry};
+use document::Document;
+use sections::Sections;
 
 /// Put Tidegate in front of the MCP servers of a client
 ///
@@ -61,15 +60,18 @@ impl Wrap {
         let text = std::fs::read_to_string(&file)
             .map_err(|error| Failure::environment(format_args!("cannot read {shown}: {error}")))?;
         let document = Document::read(text).map_err(|why| Failure::usage(format_args!("{shown}: {why}")))?;
-        if document.is_wrapped() {
-            return Err(Failure::usage(format_args!("{shown} is wrapped already")));
-        }
-        let (servers, env) = moved(&document.servers)?;
-        let before = existing(&self.config)?;
         let program = std::env::current_exe().map_err(Failure::environment)?;
-        let config = self.proposed(&before, &servers, &program, &env)?;
+        refuse_wrapped(&file, &document, &program)?;
+        let sections = Sections::of(&document.servers)?;
+        let before = existing(&self.config)?;
+        let tools = seen(&sections, &program)?;
         let config_path = std::path::absolute(&self.config).map_err(Failure::environment)?;
-        let wrapped = document.with_gateway(&program.to_string_lossy(), &config_path.to_string_lossy(), &env);
+        let config = sections.added_to(&before, &config_path, &tools)?;
+        let wrapped = document.with_gateway(
+            &program.to_string_lossy(),
+            &config_path.to_string_lossy(),
+            &sections.env,
+        );
         if self.dry_run {
             answer(format_args!("# {}\n{config}", config_path.display()))?;
             note(format_args!(
@@ -88,38 +90,37 @@ impl Wrap {
         note(format_args!("Undo: tidegate unwrap --client {}", self.client));
         Ok(())
     }
+}
 
-    /// The configuration with the servers and a proposal for each of their tools.
-    fn proposed(
-        &self,
-        before: &str,
-        servers: &str,
-        program: &Path,
-        env: &BTreeMap<String, String>,
-    ) -> Result<String, Failure> {
-        let trial = tempfile::tempdir().map_err(Failure::environment)?;
-        let trial = trial.path().join(DEFAULT_FILE);
-        std::fs::write(&trial, servers).map_err(Failure::environment)?;
-        note("starting each server once to see its tools ...");
-        let tools = probe::tools(program, &trial, env)?;
-        let mut config = before.to_owned();
-        if !config.is_empty() && !config.ends_with('\n') {
-            config.push('\n');
-        }
-        config.push_str(servers);
-        for tool in &tools {
-            let proposal = propose::propose(tool);
-            let _ = write!(
-                config,
-                "\n{PROPOSED}{}.\n[tools.{}]\n{}",
-                proposal.reason,
-                tool.get("name").unwrap_or(&serde_json::Value::Null),
-                proposal.lines
-            );
-        }
-        note(format_args!("{} tools found", tools.len()));
-        Ok(config)
+/// Before anything else: a gateway that stood among its own servers would start itself without end.
+fn refuse_wrapped(file: &Path, document: &Document, program: &Path) -> Result<(), Failure> {
+    let shown = file.display();
+    let is_own = |entry: &(&String, &document::Entry)| document::is_own(entry.0, entry.1, program);
+    let (own, direct): (Vec<_>, Vec<_>) = document.servers.iter().partition(is_own);
+    if !own.is_empty() {
+        let direct: Vec<_> = direct.iter().map(|(name, _)| name.as_str()).collect();
+        let beside = if direct.is_empty() {
+            String::new()
+        } else {
+            format!(
+                ", and {} stands beside Tidegate, without it; take it out, `tidegate unwrap`, put it in again and `tidegate wrap`",
+                direct.join(", ")
+            )
+        };
+        return Err(Failure::usage(format_args!("{shown} is wrapped already{beside}")));
     }
+    backup::refuse_if_there(file)
+}
+
+/// Every tool of the servers.
+fn seen(sections: &Sections, program: &Path) -> Result<Vec<Value>, Failure> {
+    let trial = tempfile::tempdir().map_err(Failure::environment)?;
+    let trial = trial.path().join(DEFAULT_FILE);
+    std::fs::write(&trial, sections.text()).map_err(Failure::environment)?;
+    note("starting each server once to see its tools ...");
+    let tools = probe::tools(program, &trial, &sections.env)?;
+    note(format_args!("{} tools found", tools.len()));
+    Ok(tools)
 }
 
 impl Unwrap {
@@ -139,109 +140,5 @@ fn existing(config: &Path) -> Result<String, Failure> {
             "cannot read {}: {error}",
             config.display()
         ))),
-    }
-}
-
-/// The servers as sections of tidegate.toml, and the variables that hold what must not stand there.
-fn moved(servers: &BTreeMap<String, Entry>) -> Result<(String, BTreeMap<String, String>), Failure> {
-    let mut env: BTreeMap<String, String> = BTreeMap::new();
-    let mut keep = |server: &str, name: &str, value: &str| {
-        let kept = env.entry(name.to_owned()).or_insert_with(|| value.to_owned());
-        if kept == value {
-            return Ok(());
-        }
-        Err(Failure::usage(format_args!(
-            "{server}: two servers want a different value for the variable {name}; give one of them another name"
-        )))
-    };
-    let mut text = String::new();
-    for (name, entry) in servers {
-        let server = name.replace(['.', ' ', '/'], "-");
-        Ident::parse(&server).map_err(|why| Failure::usage(format_args!("a server's name: {why}")))?;
-        let _ = write!(text, "\n[servers.{}]\n", quoted(&server));
-        match (&entry.command, &entry.url) {
-            (Some(command), _) => {
-                let args: Vec<_> = entry.args.iter().map(|arg| quoted(arg)).collect();
-                let names: Vec<_> = entry.env.keys().map(|name| quoted(name)).collect();
-                let _ = writeln!(
-                    text,
-                    "command = {}\nargs = [{}]",
-                    quoted(command),
-                    args.join(", ")
-                );
-                if !names.is_empty() {
-                    let _ = writeln!(text, "env = [{}]", names.join(", "));
-                }
-                for (variable, value) in &entry.env {
-                    keep(&server, variable, value)?;
-                }
-            }
-            (None, Some(url)) => {
-                let _ = writeln!(text, "url = {}", quoted(url));
-                let mut headers = Vec::new();
-                for (header, value) in &entry.headers {
-                    let variable = variable_for(&server, header);
-                    keep(&server, &variable, value)?;
-                    headers.push(format!("{} = {}", quoted(header), quoted(&variable)));
-                }
-                if !headers.is_empty() {
-                    let _ = writeln!(text, "headers_env = {{ {} }}", headers.join(", "));
-                }
-            }
-            (None, None) => {
-                return Err(Failure::usage(format_args!(
-                    "{server} has neither a command nor a url"
-                )));
-            }
-        }
-    }
-    Ok((text, env))
-}
-
-fn variable_for(server: &str, header: &str) -> String {
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() {
-            c.to_ascii_uppercase()
-        } else {
-            '_'
-        }
-    };
-    format!("TIDEGATE_{server}_{header}").chars().map(plain).collect()
-}
-
-/// Text as TOML and JSON both write it.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text)
-        .to_string()
-        .replace('\u{7f}', "\\u007f")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_of_variables_and_headers_stay_out_of_the_configuration() {
-        let servers = r#"{"mcpServers": {
-            "a b": {"command": "x", "args": ["-y", "q\"uote"], "env": {"KEY": "canary-1"}},
-            "crm": {"url": "https://crm.example/mcp", "headers": {"Authorization": "Bearer canary-2"}}
-        }}"#;
-        let document = Document::read(servers.into()).unwrap();
-        let (text, env) = moved(&document.servers).unwrap();
-        assert!(!text.contains("canary"));
-        assert_eq!(env["KEY"], "canary-1");
-        assert_eq!(env["TIDEGATE_CRM_AUTHORIZATION"], "Bearer canary-2");
-        let checked = crate::config::check(&text, Path::new("."), &crate::config::Overrides::default());
-        let config = checked
-            .config
-            .unwrap_or_else(|| panic!("{:?}\n{text}", checked.problems));
-        assert_eq!(config.servers.len(), 2);
-    }
-
-    #[test]
-    fn two_values_for_one_variable_are_refused() {
-        let servers = r#"{"servers": {"a": {"command": "x", "env": {"K": "1"}}, "b": {"command": "x", "env": {"K": "2"}}}}"#;
-        let document = Document::read(servers.into()).unwrap();
-        assert!(moved(&document.servers).is_err());
     }
 }
