@@ -7,6 +7,7 @@ mod probe;
 mod propose;
 mod sections;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -15,14 +16,15 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::source::DEFAULT_FILE;
 use crate::terminal::{answer, note};
-use document::Document;
+use backup::Restored;
+use document::{BadDocument, Document, Entry};
 use sections::Sections;
 
 /// Put Tidegate in front of the MCP servers of a client
 ///
 /// Moves the servers from the client's configuration into tidegate.toml, starts each once to see its tools, and writes a
 /// proposal for every tool: what it returns and what it may be given, with the reason. Review it before you rely on it. The
-/// client's file then names Tidegate alone; `tidegate unwrap` restores it byte for byte.
+/// client then has Tidegate alone, in every file that it reads servers from; `tidegate unwrap` restores them byte for byte.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -43,73 +45,149 @@ pub(crate) struct Wrap {
 }
 
 /// Take Tidegate away from a client and restore its configuration byte for byte
+///
+/// In a file that was changed since it was wrapped, as clients do themselves, the servers alone are put back, beside those that
+/// were added.
 #[derive(Args, Debug)]
 pub(crate) struct Unwrap {
     /// claude-code, claude-desktop, cursor, vscode, windsurf, or the path of a client's configuration
     #[arg(long, value_name = "NAME|PATH", default_value = "claude-code")]
     client: String,
-    /// Restore even if the file was changed since it was wrapped; the changes are lost
+    /// Restore files whole even if they were changed since they were wrapped; the changes are lost
     #[arg(long)]
     force: bool,
 }
 
 impl Wrap {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let file = clients::file_of(&self.client)?;
-        let shown = file.display();
-        let text = std::fs::read_to_string(&file)
-            .map_err(|error| Failure::environment(format_args!("cannot read {shown}: {error}")))?;
-        let document = Document::read(text).map_err(|why| Failure::usage(format_args!("{shown}: {why}")))?;
         let program = std::env::current_exe().map_err(Failure::environment)?;
-        refuse_wrapped(&file, &document, &program)?;
-        let sections = Sections::of(&document.servers)?;
+        let files = read(&self.client)?;
+        refuse_wrapped(&files, &program)?;
+        let servers = gathered(&files)?;
+        let sections = Sections::of(&servers)?;
         let before = existing(&self.config)?;
         let tools = seen(&sections, &program)?;
         let config_path = std::path::absolute(&self.config).map_err(Failure::environment)?;
         let config = sections.added_to(&before, &config_path, &tools)?;
-        let wrapped = document.with_gateway(
-            &program.to_string_lossy(),
-            &config_path.to_string_lossy(),
-            &sections.env,
-        );
+        let wrapped = wrapped(&files, &document::entry(&program, &config_path, &sections.env));
         if self.dry_run {
-            answer(format_args!("# {}\n{config}", config_path.display()))?;
-            note(format_args!(
-                "{shown} would name Tidegate alone; nothing was written"
-            ));
+            answer(format_args!("# {}\n{}", config_path.display(), config))?;
+            for (file, _) in wrapped {
+                note(format_args!("{} would be exchanged", file.display()));
+            }
+            note("The client would have Tidegate alone; nothing was written.");
             return Ok(());
         }
         backup::put(&self.config, &config)?;
-        backup::exchange(&file, &wrapped)?;
-        note(format_args!(
-            "{} servers moved to {}",
-            document.servers.len(),
-            config_path.display()
-        ));
+        for (file, text) in wrapped {
+            backup::exchange(file, &text)?;
+            note(format_args!("{} exchanged", file.display()));
+        }
+        let count = servers.len();
+        let noun = if count == 1 { "server" } else { "servers" };
+        note(format_args!("{count} {noun} moved to {}", config_path.display()));
         note("Review what is proposed for each tool there, then restart the client.");
         note(format_args!("Undo: tidegate unwrap --client {}", self.client));
         Ok(())
     }
 }
 
-/// Before anything else: a gateway that stood among its own servers would start itself without end.
-fn refuse_wrapped(file: &Path, document: &Document, program: &Path) -> Result<(), Failure> {
-    let shown = file.display();
-    let is_own = |entry: &(&String, &document::Entry)| document::is_own(entry.0, entry.1, program);
-    let (own, direct): (Vec<_>, Vec<_>) = document.servers.iter().partition(is_own);
-    if !own.is_empty() {
-        let direct: Vec<_> = direct.iter().map(|(name, _)| name.as_str()).collect();
-        let beside = if direct.is_empty() {
-            String::new()
-        } else {
-            format!(
-                ", and {} stands beside Tidegate, without it; take it out, `tidegate unwrap`, put it in again and `tidegate wrap`",
-                direct.join(", ")
-            )
-        };
-        return Err(Failure::usage(format_args!("{shown} is wrapped already{beside}")));
+type Files = Vec<(PathBuf, Document)>;
+
+/// Every file of a client that has a place for servers, the nearest first.
+fn read(client: &str) -> Result<Files, Failure> {
+    let mut files = Vec::new();
+    let mut without = None;
+    for file in clients::files_of(client)? {
+        let shown = file.display();
+        let text = std::fs::read_to_string(&file)
+            .map_err(|error| Failure::environment(format_args!("cannot read {shown}: {error}")))?;
+        match Document::read(text) {
+            Ok(document) => files.push((file, document)),
+            Err(why) => {
+                let failure = Failure::usage(format_args!("{shown}: {why}"));
+                if why != BadDocument::NoServers {
+                    return Err(failure);
+                }
+                without = Some(failure);
+            }
+        }
     }
-    backup::refuse_if_there(file)
+    match without {
+        Some(failure) if files.is_empty() => Err(failure),
+        _ => Ok(files),
+    }
+}
+
+/// Before anything else: a gateway that stood among its own servers would start itself without end.
+fn refuse_wrapped(files: &Files, program: &Path) -> Result<(), Failure> {
+    let mut wrapped = Vec::new();
+    let mut direct = Vec::new();
+    for (file, document) in files {
+        for (name, entry) in document.servers() {
+            if document::is_own(name, entry, program) {
+                wrapped.push(file.display().to_string());
+            } else {
+                direct.push(format!("{name} ({})", file.display()));
+            }
+        }
+    }
+    wrapped.dedup();
+    if wrapped.is_empty() {
+        return files
+            .iter()
+            .try_for_each(|(file, _)| backup::refuse_if_there(file));
+    }
+    let by_hand = files
+        .iter()
+        .all(|(file, _)| backup::refuse_if_there(file).is_ok());
+    let remedy = if by_hand {
+        "take Tidegate out there, and `tidegate wrap` takes them along"
+    } else {
+        "`tidegate unwrap` keeps them, and `tidegate wrap` then takes them along"
+    };
+    let beside = if direct.is_empty() {
+        String::new()
+    } else {
+        format!(", but not in front of {}: {remedy}", direct.join(", "))
+    };
+    Err(Failure::usage(format_args!(
+        "{} is wrapped already{beside}",
+        wrapped.join(", ")
+    )))
+}
+
+/// Every server of the client. One name for two servers would lose one of them.
+fn gathered(files: &Files) -> Result<BTreeMap<&str, &Entry>, Failure> {
+    let mut servers = BTreeMap::new();
+    for (name, entry) in files.iter().flat_map(|(_, document)| document.servers()) {
+        if servers.insert(name, entry).is_some_and(|other| other != entry) {
+            return Err(Failure::usage(format_args!(
+                "{name}: two servers of this client have this name; give one of them another name"
+            )));
+        }
+    }
+    if servers.is_empty() {
+        let looked: Vec<_> = files.iter().map(|(file, _)| file.display().to_string()).collect();
+        return Err(Failure::usage(format_args!(
+            "there is no server in {}; nothing was written",
+            looked.join(", ")
+        )));
+    }
+    Ok(servers)
+}
+
+/// The files that change, and how. The gateway stands once, so that there is one session and one label, and in the file that is
+/// farthest from the project: it holds the keys of all servers, and files of a project are shared.
+fn wrapped<'a>(files: &'a Files, entry: &Value) -> Vec<(&'a Path, String)> {
+    let full = files.iter().rev();
+    let full = full.filter(|(_, document)| document.servers().next().is_some());
+    full.enumerate()
+        .map(|(index, (file, document))| {
+            let entry = (index == 0).then_some(entry);
+            (file.as_path(), document.with_gateway(entry))
+        })
+        .collect()
 }
 
 /// Every tool of the servers.
@@ -125,10 +203,28 @@ fn seen(sections: &Sections, program: &Path) -> Result<Vec<Value>, Failure> {
 
 impl Unwrap {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let file = clients::file_of(&self.client)?;
-        backup::restore(&file, self.force)?;
-        note(format_args!("{} is as it was before", file.display()));
-        Ok(())
+        let program = std::env::current_exe().map_err(Failure::environment)?;
+        let files = clients::files_of(&self.client)?;
+        let mut restored = false;
+        for file in &files {
+            let shown = file.display();
+            match backup::restore(file, self.force, &program)? {
+                Restored::Nothing => continue,
+                Restored::Whole => note(format_args!("{shown} is as it was before")),
+                Restored::Servers => note(format_args!(
+                    "{shown} has its servers as before; what else was changed since it was wrapped is kept"
+                )),
+            }
+            restored = true;
+        }
+        if restored {
+            return Ok(());
+        }
+        let looked: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+        Err(Failure::no(format_args!(
+            "{} is not wrapped: there is no backup beside it",
+            looked.join(", ")
+        )))
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    pub(super) fn of(servers: &BTreeMap<String, Entry>) -> Result<Self, Failure> {
+    pub(super) fn of(servers: &BTreeMap<&str, &Entry>) -> Result<Self, Failure> {
         let mut sections = Self::default();
         for (name, entry) in servers {
             let server = name.replace(['.', ' ', '/'], "-");
@@ -45,11 +45,6 @@ impl Sections {
             sections.servers.push((server, text));
         }
         Ok(sections)
-    }
-
-    /// The names of the servers.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.servers.iter().map(|(name, _)| name.as_str())
     }
 
     /// All sections.
@@ -195,7 +190,7 @@ mod tests {
     use super::*;
 
     fn sections(text: &str) -> Result<Sections, Failure> {
-        Sections::of(&Document::read(text.into()).unwrap().servers)
+        Sections::of(&Document::read(text.into()).unwrap().servers().collect())
     }
 
     #[test]
