@@ -99,11 +99,12 @@ fn changes_since_are_not_lost_unasked() {
 
 #[test]
 fn modes_and_links_come_back_too() {
+    use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt as _;
     let place = Place::new();
     place.write("target.json", CLIENT);
     let mode = |name: &str| std::fs::metadata(place.path(name)).unwrap().permissions().mode() & 0o777;
-    std::fs::set_permissions(place.path("target.json"), PermissionsExt::from_mode(0o644)).unwrap();
+    std::fs::set_permissions(place.path("target.json"), Permissions::from_mode(0o644)).unwrap();
     std::os::unix::fs::symlink("target.json", place.path("mcp.json")).unwrap();
     for args in [
         ["wrap", "--client", "mcp.json"],
@@ -116,6 +117,27 @@ fn modes_and_links_come_back_too() {
     assert_eq!(
         std::fs::read_to_string(place.path("target.json")).unwrap(),
         CLIENT
+    );
+}
+
+#[test]
+fn keys_in_the_open_and_silent_servers_are_named() {
+    let place = Place::new();
+    let key = format!("AKIA{}", "QX3N7TZ2WB5LKD4M");
+    let args = format!("[\"--header\", \"Authorization: Bearer {key}\"]");
+    place.write("mcp.json", &CLIENT.replace("[\"--all\"]", &args));
+    let shown = tidegate(&place, &["wrap", "--client", "mcp.json", "--dry-run"]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert!(!shown.stdout.contains(&key) && !shown.stderr.contains(&key));
+    assert!(
+        shown.stderr.contains("notes: an argument holds"),
+        "{}",
+        shown.stderr
+    );
+    assert!(
+        shown.stderr.contains("notes: no tools were seen"),
+        "{}",
+        shown.stderr
     );
 }
 

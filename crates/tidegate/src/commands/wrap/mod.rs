@@ -3,6 +3,7 @@
 mod backup;
 mod clients;
 mod document;
+mod keys;
 mod probe;
 mod propose;
 mod sections;
@@ -18,6 +19,7 @@ use crate::source::DEFAULT_FILE;
 use crate::terminal::{answer, note};
 use backup::Restored;
 use document::{BadDocument, Document, Entry};
+use keys::Keys;
 use sections::Sections;
 
 /// Put Tidegate in front of the MCP servers of a client
@@ -65,13 +67,19 @@ impl Wrap {
         refuse_wrapped(&files, &program)?;
         let servers = gathered(&files)?;
         let sections = Sections::of(&servers)?;
+        let keys = Keys::in_the_open(&servers)?;
+        keys.warn();
         let before = existing(&self.config)?;
         let tools = seen(&sections, &program)?;
         let config_path = std::path::absolute(&self.config).map_err(Failure::environment)?;
         let config = sections.added_to(&before, &config_path, &tools)?;
         let wrapped = wrapped(&files, &document::entry(&program, &config_path, &sections.env));
         if self.dry_run {
-            answer(format_args!("# {}\n{}", config_path.display(), config))?;
+            answer(format_args!(
+                "# {}\n{}",
+                config_path.display(),
+                keys.withheld(config)
+            ))?;
             for (file, _) in wrapped {
                 note(format_args!("{} would be exchanged", file.display()));
             }
@@ -92,10 +100,11 @@ impl Wrap {
     }
 }
 
-type Files = Vec<(PathBuf, Document)>;
+/// A file of a client, and what stands in it.
+type Read = (PathBuf, Document);
 
 /// Every file of a client that has a place for servers, the nearest first.
-fn read(client: &str) -> Result<Files, Failure> {
+fn read(client: &str) -> Result<Vec<Read>, Failure> {
     let mut files = Vec::new();
     let mut without = None;
     for file in clients::files_of(client)? {
@@ -120,7 +129,7 @@ fn read(client: &str) -> Result<Files, Failure> {
 }
 
 /// Before anything else: a gateway that stood among its own servers would start itself without end.
-fn refuse_wrapped(files: &Files, program: &Path) -> Result<(), Failure> {
+fn refuse_wrapped(files: &[Read], program: &Path) -> Result<(), Failure> {
     let mut wrapped = Vec::new();
     let mut direct = Vec::new();
     for (file, document) in files {
@@ -158,7 +167,7 @@ fn refuse_wrapped(files: &Files, program: &Path) -> Result<(), Failure> {
 }
 
 /// Every server of the client. One name for two servers would lose one of them.
-fn gathered(files: &Files) -> Result<BTreeMap<&str, &Entry>, Failure> {
+fn gathered(files: &[Read]) -> Result<BTreeMap<&str, &Entry>, Failure> {
     let mut servers = BTreeMap::new();
     for (name, entry) in files.iter().flat_map(|(_, document)| document.servers()) {
         if servers.insert(name, entry).is_some_and(|other| other != entry) {
@@ -179,7 +188,7 @@ fn gathered(files: &Files) -> Result<BTreeMap<&str, &Entry>, Failure> {
 
 /// The files that change, and how. The gateway stands once, so that there is one session and one label, and in the file that is
 /// farthest from the project: it holds the keys of all servers, and files of a project are shared.
-fn wrapped<'a>(files: &'a Files, entry: &Value) -> Vec<(&'a Path, String)> {
+fn wrapped<'a>(files: &'a [Read], entry: &Value) -> Vec<(&'a Path, String)> {
     let full = files.iter().rev();
     let full = full.filter(|(_, document)| document.servers().next().is_some());
     full.enumerate()
@@ -198,7 +207,17 @@ fn seen(sections: &Sections, program: &Path) -> Result<Vec<Value>, Failure> {
     note("starting each server once to see its tools ...");
     let tools = probe::tools(program, &trial, &sections.env)?;
     note(format_args!("{} tools found", tools.len()));
+    for server in sections.names().filter(|server| !has_tool(&tools, server)) {
+        note(format_args!(
+            "{server}: no tools were seen; if it could not be started, nothing is proposed for what it has"
+        ));
+    }
     Ok(tools)
+}
+
+fn has_tool(tools: &[Value], server: &str) -> bool {
+    let mut names = tools.iter().filter_map(|tool| tool.get("name")?.as_str());
+    names.any(|name| name.split_once('.').is_some_and(|(owner, _)| owner == server))
 }
 
 impl Unwrap {

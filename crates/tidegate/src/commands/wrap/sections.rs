@@ -47,6 +47,11 @@ impl Sections {
         Ok(sections)
     }
 
+    /// The names of the servers.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.servers.iter().map(|(name, _)| name.as_str())
+    }
+
     /// All sections.
     pub(super) fn text(&self) -> String {
         self.servers.iter().map(|(_, text)| text.as_str()).collect()
@@ -180,7 +185,7 @@ fn variable_for(server: &str, header: &str) -> String {
 }
 
 /// Text as TOML and JSON both write it.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
 
