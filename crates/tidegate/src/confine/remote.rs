@@ -16,6 +16,7 @@ use url::Url;
 
 use super::WORKSPACE;
 use super::way::{Way, flow_of};
+use crate::commands::remote::unanswered;
 use crate::failure::Failure;
 
 /// How long the stream may be silent. The gateway says something at least every fifteen seconds.
@@ -56,7 +57,6 @@ impl RemoteSession {
         asked: Option<Ident>,
         workspace: Class,
     ) -> Result<Self, Failure> {
-        // Errors of the client name the address; the token is in no part of them.
         let client = Client::builder()
             .no_proxy()
             .build()
@@ -67,7 +67,9 @@ impl RemoteSession {
         };
         let url = gateway.join("v1/sessions").map_err(Failure::usage)?;
         let request = client.post(url).bearer_auth(token.trim()).json(&body);
-        let opened: Value = answered(request.send().await)
+        let answer = request.send().await;
+        let answer = answer.map_err(|error| unanswered(&gateway, &error))?;
+        let opened: Value = answered(Ok(answer))
             .await?
             .json()
             .await
