@@ -18,6 +18,7 @@ pub mod redact;
 mod scan;
 pub mod secrets;
 mod stream;
+pub mod wide;
 
 pub use candidates::RuleDescription;
 pub use finding::{Confidence, Finding, FindingKind, RuleId};

@@ -90,6 +90,18 @@ pub(crate) async fn open_store(config: &Config) -> Result<Arc<dyn State>, Failur
     opened.map_err(|error| Failure::environment(format_args!("state on the server of [store]: {error}")))
 }
 
+/// Opens the sessions and tokens that are there. Where nothing was ever kept nothing is begun: the directory may be mistyped.
+pub(crate) async fn open_kept_store(config: &Config) -> Result<Arc<dyn State>, Failure> {
+    let is_file = matches!(config.store, Store::Embedded);
+    if is_file && !config.data_dir.join(STATE_FILE).exists() {
+        return Err(Failure::no(format_args!(
+            "nothing is kept in {}: no gateway ran on it and no token was made; is it the right --data-dir?",
+            config.data_dir.display()
+        )));
+    }
+    open_store(config).await
+}
+
 /// The server that the state is on, with its password.
 pub(crate) fn server(config: &Config) -> Result<Option<(StoreKind, Remote)>, Failure> {
     let Store::Shared {

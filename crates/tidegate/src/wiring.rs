@@ -303,7 +303,8 @@ pub(crate) fn now() -> Moment {
 fn open_record(config: &Config) -> Result<(Provenance, Option<PublicDigest>), Failure> {
     open_record_in(config, &config.data_dir.join("ledger"))?.ok_or_else(|| {
         Failure::environment(format_args!(
-            "a gateway is running on the state in {}",
+            "a gateway is running on the state in {}: stop it, or use another --data-dir; \
+             a reset can go through it, with --gateway and an administrator's token",
             config.data_dir.display()
         ))
     })

@@ -84,6 +84,81 @@ fn what_cannot_be_read_is_said_plainly() {
 }
 
 #[test]
+fn what_went_wrong_is_said_with_what_to_do() {
+    let place = Place::new();
+    let token = ["--token", "tg_any"];
+    // Nobody listens on the port of a listener that is gone.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let at = ["--gateway", url.as_str()];
+    let reset = ["session", "reset", "s1", "--reason", "test"];
+    for (args, code, said) in [
+        ([&["gates", "list"][..], &at].concat(), 2, "TIDEGATE_TOKEN"),
+        ([&reset[..], &at].concat(), 2, "tidegate token create"),
+        (
+            [&["gates", "list"][..], &at, &token].concat(),
+            3,
+            "no gateway answers at",
+        ),
+        ([&reset[..], &at, &token].concat(), 3, "`tidegate serve`"),
+        (
+            vec!["token", "list", "--data-dir", "mistyped"],
+            1,
+            "nothing is kept in mistyped",
+        ),
+        (
+            vec!["token", "revoke", "tok_1", "--data-dir", "mistyped"],
+            1,
+            "nothing is kept",
+        ),
+        (
+            vec!["session", "show", "--data-dir", "mistyped"],
+            1,
+            "nothing is kept",
+        ),
+        (
+            vec!["session", "show", "s1", "--data-dir", "mistyped"],
+            1,
+            "nothing is kept",
+        ),
+        (
+            vec!["ledger", "verify", "--seen", "last", "--save", "last"],
+            2,
+            "the first time",
+        ),
+    ] {
+        let ran = tidegate(&place, &args);
+        assert_eq!(ran.code, code, "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{args:?}: {}", ran.stderr);
+        assert_eq!(ran.stdout, "", "{args:?}");
+    }
+    assert!(
+        !place.path("mistyped").exists(),
+        "a mistyped directory is not made"
+    );
+    let made = tidegate(
+        &place,
+        &["token", "create", "--role", "admin", "--principal", "a"],
+    );
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let unknown = tidegate(&place, &["session", "show", "nope"]);
+    assert_eq!(
+        (unknown.code, unknown.stderr.trim_end()),
+        (1, "tidegate: there is no session nope")
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_runs_in_a_session_of_a_gateway_without_a_token() {
+    let place = Place::new();
+    let ran = tidegate(&place, &["run", "--gateway", "http://127.0.0.1:1", "--", "true"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("TIDEGATE_TOKEN"), "{}", ran.stderr);
+}
+
+#[test]
 fn the_demo_plays_to_its_end_without_colour_in_a_pipe() {
     let place = Place::new();
     let demo = tidegate(&place, &["demo"]);

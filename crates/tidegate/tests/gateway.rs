@@ -79,7 +79,7 @@ fn a_running_gateway_sees_what_the_command_line_changes() {
     expect(&reset(&agent), 1, "may not reset");
     expect(&reset("tg_unknown"), 1, "unknown or revoked");
     let aside = tidegate(&place, &["session", "reset", "s1", "--reason", "test"]);
-    expect(&aside, 3, "a gateway is running");
+    expect(&aside, 3, "--gateway and an administrator");
     assert_eq!(
         gateway.send(&agent, "/v1/session/s1", None).1["sensitivity"],
         "internal"

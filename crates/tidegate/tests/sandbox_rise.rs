@@ -12,7 +12,9 @@ mod run;
 mod sandbox;
 
 use std::fs;
-use std::process::Stdio;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use run::Place;
@@ -168,6 +170,107 @@ fn a_gateway_that_is_gone_is_a_label_nobody_knows() {
     gateway.kill();
     wait_for(&workspace.join("shut"));
     assert!(running.wait().unwrap().success());
+}
+
+#[test]
+fn what_lies_in_the_workspace_labels_a_session_of_a_gateway_too() {
+    if !can_isolate() {
+        return;
+    }
+    let (place, cable) = (Place::new(), Cable::lay(3));
+    let workspace = workspace(&place);
+    let listener = Listener::at(cable.listed);
+    let (address, port) = (cable.listed, listener.port);
+    place.write(
+        "tidegate.toml",
+        &format!(
+            "[sandbox]\nworkspace_class = \"confidential\"\n[egress]\nlisten = \"127.0.0.1:0\"\n[egress.destinations.\"{address}\"]\nceiling = \"public\"\nports = [{port}]\nprotocol = \"tcp\"\n"
+        ),
+    );
+    let gateway = Gateway::start(&place, &[]);
+    let token = create_token(&place, "agent", "alice");
+    program(&workspace, "sender.py", SENDER);
+    let ran = of_gateway(&place, &gateway.url, &token)
+        .args(["--", "python3", "sender.py", &format!("{address}:{port}")])
+        .output()
+        .unwrap();
+    assert!(!ran.status.success());
+    assert!(!workspace.join("ready").exists());
+    assert!(listener.ended.try_recv().is_err(), "nothing connected");
+    let (status, state) = gateway.send(&token, "/v1/session/mine", None);
+    assert_eq!((status, &state["sensitivity"]), (200, &json!("confidential")));
+    assert_eq!(state["datasets"][0]["name"], "workspace", "{state}");
+    gateway.stop();
+}
+
+#[test]
+fn nothing_runs_where_the_workspace_cannot_be_labelled() {
+    if !can_isolate() {
+        return;
+    }
+    let place = Place::new();
+    let workspace = workspace(&place);
+    place.write("tidegate.toml", "[sandbox]\nworkspace_class = \"confidential\"\n");
+    let low = r#"{"sensitivity": "internal", "halted": false, "ended": false}"#;
+    for (status, answer) in [
+        ("403 Forbidden", "{}"),
+        ("500 Internal Server Error", "{}"),
+        ("200 OK", low),
+        ("200 OK", "{}"),
+    ] {
+        let url = gateway_that_answers(status, answer);
+        let ran = of_gateway(&place, &url, "tg_any")
+            .args(["--", "touch", "ran"])
+            .output()
+            .unwrap();
+        assert!(!ran.status.success(), "{status}, {answer}");
+        assert!(!workspace.join("ran").exists(), "{status}, {answer}");
+    }
+}
+
+/// `tidegate run` in a gateway's session `mine`.
+fn of_gateway(place: &Place, url: &str, token: &str) -> Command {
+    let mut command = place.command(&["run", "--workspace", "work", "--session", "mine", "--quiet"]);
+    command
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("TIDEGATE_URL", url)
+        .env("TIDEGATE_TOKEN", token)
+        .stdin(Stdio::null());
+    command
+}
+
+/// A server that opens a session, gives this answer where a dataset is named, and has nothing else.
+fn gateway_that_answers(status: &'static str, state: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut asked = BufReader::new(&stream);
+            let (mut first, mut line, mut length) = (String::new(), String::new(), 0);
+            asked.read_line(&mut first).unwrap();
+            while asked.read_line(&mut line).is_ok_and(|read| read > 2) {
+                let value = line.trim().to_lowercase();
+                if let Some(value) = value.strip_prefix("content-length: ") {
+                    length = value.parse().unwrap();
+                }
+                line.clear();
+            }
+            asked.read_exact(&mut vec![0; length]).unwrap();
+            let (status, body) = match first.split(' ').nth(1) {
+                Some("/v1/sessions") => ("200 OK", r#"{"session_id": "mine"}"#),
+                Some("/v1/session/mine/datasets") => (status, state),
+                _ => ("404 Not Found", "{}"),
+            };
+            let head = format!(
+                "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close",
+                body.len()
+            );
+            (&stream)
+                .write_all(format!("{head}\r\n\r\n{body}").as_bytes())
+                .unwrap();
+        }
+    });
+    url
 }
 
 fn wait_for(path: &std::path::Path) {

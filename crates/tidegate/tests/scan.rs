@@ -183,7 +183,7 @@ fn json_and_a_large_input_agree_on_places() {
     let filler = "all is well here, nobody asks for anything at all today\n";
     let mut text = filler.repeat((9 << 20) / filler.len());
     let start = text.len() + 2;
-    text.push_str("a bob@corp.example\n");
+    text.push_str("a bob\\u0040corp.example\n");
     text.push_str(&filler.repeat(20_000));
     let ran = scan_input(&place, &["scan", "--format", "json"], text.as_bytes());
     assert_eq!(ran.code, 1, "{}", ran.stderr);
@@ -203,6 +203,16 @@ fn json_and_a_large_input_agree_on_places() {
         (&answer["class"], &answer["injection"]["verdict"]),
         (&json!("pii"), &json!("benign"))
     );
+}
+
+#[test]
+fn wide_letters_hide_nothing() {
+    let place = Place::new();
+    let text = "\u{feff}all is well\nmail bob@corp.example\n";
+    let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let ran = scan_input(&place, &["scan"], &wide);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stdout.contains("2:6          email"), "{}", ran.stdout);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use percent_encoding::percent_decode_str;
 use tidegate_core::Fault;
+use tidegate_detect::wide::{Order, Wide};
 use tidegate_engine::Payload;
 use tidegate_engine::egress::{EgressSession, Passage, Scan, Sent, Target};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
@@ -285,21 +286,10 @@ fn carried(parts: &axum::http::request::Parts, path: &str, body: &Bytes) -> Resu
     Ok(Sent(texts.chain(documents).map(Payload::new).collect()))
 }
 
-/// A body that may be text in letters of two bytes each, as it reads in either order of them. Plain text has no zero bytes, and
-/// such a text has many.
+/// A body that may be text in letters of two bytes each, as it reads in either order of them.
 fn in_wide_letters(body: &[u8]) -> impl Iterator<Item = String> {
-    let zeros = body.iter().filter(|byte| **byte == 0).count();
-    let is_wide =
-        zeros > body.len() / 8 || body.starts_with(&[0xff, 0xfe]) || body.starts_with(&[0xfe, 0xff]);
-    let orders = is_wide.then_some([u16::from_le_bytes, u16::from_be_bytes]);
-    orders.into_iter().flatten().map(|order: fn([u8; 2]) -> u16| {
-        let letters: Vec<u16> = body
-            .chunks_exact(2)
-            .filter_map(|pair| pair.try_into().ok())
-            .map(order)
-            .collect();
-        String::from_utf16_lossy(&letters)
-    })
+    let wide = Order::of(body).map(|_| Wide::readings(body));
+    wide.into_iter().flatten().map(|wide| wide.text)
 }
 
 /// A text without its percent signs, if it has any.

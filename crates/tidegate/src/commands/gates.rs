@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::answer_now;
+use super::remote::{token_of, unanswered};
 use crate::failure::Failure;
 use crate::terminal::{answer, note};
 
@@ -36,7 +37,7 @@ struct Asking {
     gateway: Url,
     /// The token to ask with
     #[arg(long, env = "TIDEGATE_TOKEN", hide_env_values = true)]
-    token: String,
+    token: Option<String>,
 }
 
 #[derive(Subcommand, Debug)]
@@ -156,25 +157,24 @@ impl Asking {
             }
             Err(()) => return Err(Failure::usage("the gateway's address cannot be one")),
         }
-        answer_now(send(url, self.token.trim(), body))?
+        answer_now(send(url, token_of(self.token.as_deref())?, body))?
     }
 }
 
 async fn send(url: Url, token: &str, body: Option<Value>) -> Result<Value, Failure> {
-    // Errors of the client name the address; the token is in no part of them.
     let client = reqwest::Client::builder()
         .no_proxy()
         .build()
         .map_err(Failure::environment)?;
     let request = match &body {
-        Some(body) => client.post(url).json(body),
-        None => client.get(url),
+        Some(body) => client.post(url.clone()).json(body),
+        None => client.get(url.clone()),
     };
     let response = request
         .bearer_auth(token)
         .send()
         .await
-        .map_err(Failure::environment)?;
+        .map_err(|error| unanswered(&url, &error))?;
     let status = response.status();
     let document: Value = response.json().await.unwrap_or_default();
     if status.is_success() {

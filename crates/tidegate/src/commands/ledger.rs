@@ -26,6 +26,7 @@ const LONGEST_FILE: u64 = 4_096;
 #[command(after_help = "\
 Examples:
   tidegate ledger verify
+  tidegate ledger verify --key ledger.pub --save last.checkpoint                           the first time
   tidegate ledger verify --key ledger.pub --seen last.checkpoint --save last.checkpoint
   tidegate ledger show --session sess_1234
   tidegate ledger export --event decision --from 2026-01-01 --format csv > decisions.csv
@@ -180,6 +181,12 @@ fn check(dir: &Path, key: Option<&Path>, seen: Option<&Path>, save: Option<&Path
     let key = key
         .map(|path| read_line(path, "a ledger's public key", PublicKey::parse))
         .transpose()?;
+    if let Some(path) = seen.filter(|path| !path.exists()) {
+        return Err(Failure::usage(format_args!(
+            "{}: there is no such file; the first time, --save a checkpoint without --seen",
+            path.display()
+        )));
+    }
     let seen = seen
         .map(|path| read_line(path, "a checkpoint of a ledger", SignedCheckpoint::parse_text))
         .transpose()?;

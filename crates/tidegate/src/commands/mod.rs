@@ -14,6 +14,7 @@ pub(crate) mod ledger;
 pub(crate) mod mcp;
 pub(crate) mod pdf_text;
 pub(crate) mod pins;
+pub(crate) mod remote;
 pub(crate) mod run;
 pub(crate) mod scan;
 pub(crate) mod serve;

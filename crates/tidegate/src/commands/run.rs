@@ -36,7 +36,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "ID", value_parser = Ident::parse)]
     pub(crate) session: Option<Ident>,
     /// The running gateway that the session is of, with TIDEGATE_TOKEN as its token [default: the state of this machine]
-    #[arg(long, value_name = "URL", env = "TIDEGATE_URL", requires = "token")]
+    #[arg(long, value_name = "URL", env = "TIDEGATE_URL")]
     pub(crate) gateway: Option<Url>,
     /// The token for the gateway
     #[arg(long, value_name = "TOKEN", env = "TIDEGATE_TOKEN", hide_env_values = true)]

@@ -10,10 +10,11 @@ use tidegate_gateway::digest;
 use tidegate_store::Session as Stored;
 use url::Url;
 
+use crate::commands::remote::{token_of, unanswered};
 use crate::commands::{answer_now, moment};
 use crate::failure::Failure;
 use crate::source::Places;
-use crate::state::{State, open_store};
+use crate::state::{State, open_kept_store};
 use crate::terminal::{answer, note};
 use crate::wiring::lone_engine;
 
@@ -52,7 +53,7 @@ enum Verb {
         #[arg(long, value_name = "TEXT")]
         reason: String,
         /// The running gateway to send it to, with an administrator's token
-        #[arg(long, value_name = "URL", requires = "token")]
+        #[arg(long, value_name = "URL")]
         gateway: Option<Url>,
         #[command(flatten)]
         asking: Asking,
@@ -79,9 +80,12 @@ impl Session {
                 gateway,
                 asking,
             } => {
-                match (gateway, &asking.token) {
-                    (Some(gateway), Some(token)) => answer_now(send_reset(&gateway, token, &id, &reason))??,
-                    _ => answer_now(reset(&asking, &id, &reason))??,
+                match gateway {
+                    Some(gateway) => {
+                        let token = token_of(asking.token.as_deref())?;
+                        answer_now(send_reset(&gateway, token, &id, &reason))??;
+                    }
+                    None => answer_now(reset(&asking, &id, &reason))??,
                 }
                 note(format_args!("session {id} starts anew"));
                 Ok(())
@@ -131,16 +135,19 @@ fn may_look(caller: &Caller, session: &Stored) -> bool {
 
 async fn show_one(asking: &Asking, id: &Ident) -> Result<(), Failure> {
     let config = asking.places.load(None)?;
-    let store = open_store(&config).await?;
+    let store = open_kept_store(&config).await?;
     let caller = asking.caller(&*store).await?;
     let session = store.current(id).await.map_err(Failure::environment)?;
     let session = session.filter(|session| may_look(&caller, session));
-    let session = session.ok_or_else(|| Failure::no(AccessError::NoSession))?;
+    let session = session.ok_or_else(|| match &asking.token {
+        Some(_) => Failure::no(AccessError::NoSession),
+        None => Failure::no(format_args!("there is no session {id}")),
+    })?;
     show(&session, &config.policy)
 }
 
 async fn list(asking: &Asking) -> Result<(), Failure> {
-    let store = open_store(&asking.places.load(None)?).await?;
+    let store = open_kept_store(&asking.places.load(None)?).await?;
     let caller = asking.caller(&*store).await?;
     answer(format_args!(
         "{:<40} {:<20} {:<20} {:<13} HALTED",
@@ -211,7 +218,7 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 async fn reset(asking: &Asking, id: &Ident, reason: &str) -> Result<(), Failure> {
     let config = asking.places.load(None)?;
-    let store = open_store(&config).await?;
+    let store = open_kept_store(&config).await?;
     let caller = asking.caller(&*store).await?;
     let engine = lone_engine(&config, Arc::clone(&store)).await?;
     match engine.reset(&caller, id, reason).await {
@@ -228,7 +235,6 @@ async fn reset(asking: &Asking, id: &Ident, reason: &str) -> Result<(), Failure>
 async fn send_reset(gateway: &Url, token: &str, id: &Ident, reason: &str) -> Result<(), Failure> {
     let path = format!("v1/session/{id}/reset");
     let url = gateway.join(&path).map_err(Failure::usage)?;
-    // Errors of the client name the address; the token is in no part of them.
     let client = reqwest::Client::builder()
         .no_proxy()
         .build()
@@ -236,11 +242,11 @@ async fn send_reset(gateway: &Url, token: &str, id: &Ident, reason: &str) -> Res
     let body = serde_json::json!({ "reason": reason });
     let answer = client
         .post(url)
-        .bearer_auth(token.trim())
+        .bearer_auth(token)
         .json(&body)
         .send()
         .await
-        .map_err(Failure::environment)?;
+        .map_err(|error| unanswered(gateway, &error))?;
     if answer.status().is_success() {
         return Ok(());
     }

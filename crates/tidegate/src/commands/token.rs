@@ -9,7 +9,7 @@ use tidegate_store::TokenStore;
 use crate::commands::{answer_now, moment};
 use crate::failure::Failure;
 use crate::source::Places;
-use crate::state::open_store;
+use crate::state::{open_kept_store, open_store};
 use crate::terminal::{answer, note};
 use crate::wiring::now;
 
@@ -99,7 +99,7 @@ impl Token {
             Verb::Revoke { id, places } => {
                 let config = places.load(None)?;
                 let revoked = answer_now(async {
-                    let store = open_store(&config).await?;
+                    let store = open_kept_store(&config).await?;
                     store.revoke(&id, now()).await.map_err(Failure::environment)
                 })??;
                 if !revoked {
@@ -130,7 +130,7 @@ pub(crate) async fn issue(
 fn list(places: &Places) -> Result<(), Failure> {
     let config = places.load(None)?;
     let tokens = answer_now(async {
-        let store = open_store(&config).await?;
+        let store = open_kept_store(&config).await?;
         store.tokens().await.map_err(Failure::environment)
     })??;
     answer(format_args!(

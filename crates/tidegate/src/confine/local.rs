@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tidegate_core::{Class, Ident, Name, Role};
 use tidegate_engine::{Caller, Engine, OpenRequest};
 
+use super::WORKSPACE;
 use super::way::Way;
 use crate::config::Config;
 use crate::egress;
@@ -60,7 +61,7 @@ impl LocalSession {
         if class == Class::Public {
             return Ok(());
         }
-        let name = Name::parse("workspace").map_err(Failure::environment)?;
+        let name = Name::parse(WORKSPACE).map_err(Failure::environment)?;
         let added = self.engine.add_dataset(&self.caller, &self.id, name, class).await;
         added.map(|_| ()).map_err(Failure::environment)
     }

@@ -20,3 +20,6 @@ pub(crate) use shell::SandboxShell;
 use local::LocalSession;
 use remote::RemoteSession;
 use room::room;
+
+/// The dataset that stands for what lies in the workspace.
+const WORKSPACE: &str = "workspace";

@@ -14,7 +14,9 @@ use tidegate_sandbox::{Address, Flow, PROXY_PORT};
 use tokio::sync::watch;
 use url::Url;
 
+use super::WORKSPACE;
 use super::way::{Way, flow_of};
+use crate::commands::remote::unanswered;
 use crate::failure::Failure;
 
 /// How long the stream may be silent. The gateway says something at least every fifteen seconds.
@@ -48,9 +50,13 @@ struct State {
 }
 
 impl RemoteSession {
-    /// Opens a session, or goes on with one of the token's own.
-    pub(crate) async fn open(gateway: Url, token: &str, asked: Option<Ident>) -> Result<Self, Failure> {
-        // Errors of the client name the address; the token is in no part of them.
+    /// Opens a session, or goes on with one of the token's own, and says what lies in the workspace.
+    pub(crate) async fn open(
+        gateway: Url,
+        token: &str,
+        asked: Option<Ident>,
+        workspace: Class,
+    ) -> Result<Self, Failure> {
         let client = Client::builder()
             .no_proxy()
             .build()
@@ -61,7 +67,9 @@ impl RemoteSession {
         };
         let url = gateway.join("v1/sessions").map_err(Failure::usage)?;
         let request = client.post(url).bearer_auth(token.trim()).json(&body);
-        let opened: Value = answered(request.send().await)
+        let answer = request.send().await;
+        let answer = answer.map_err(|error| unanswered(&gateway, &error))?;
+        let opened: Value = answered(Ok(answer))
             .await?
             .json()
             .await
@@ -71,12 +79,31 @@ impl RemoteSession {
             .and_then(Value::as_str)
             .unwrap_or_default();
         let id = Ident::parse(id).map_err(Failure::environment)?;
-        Ok(Self {
+        let remote = Self {
             client,
             gateway,
             token: token.trim().to_owned(),
             id,
-        })
+        };
+        remote.enter_workspace(workspace).await?;
+        Ok(remote)
+    }
+
+    /// A command sees the workspace, so its session does. A label that is lower afterwards is no label to run anything under.
+    async fn enter_workspace(&self, class: Class) -> Result<(), Failure> {
+        if class == Class::Public {
+            return Ok(());
+        }
+        let dataset = json!({"name": WORKSPACE, "sensitivity": class.as_str()});
+        let request = self.client.post(self.url("datasets")?).bearer_auth(&self.token);
+        let answer = answered(request.json(&dataset).send().await).await?;
+        let state: State = answer.json().await.map_err(Failure::environment)?;
+        match state.sensitivity.parse::<Class>() {
+            Ok(label) if label >= class => Ok(()),
+            Ok(_) | Err(_) => Err(Failure::environment(
+                "nothing was run: the gateway did not label the session with the class of the workspace",
+            )),
+        }
     }
 
     /// Its way out, and the proxy's address for programs inside. Nothing where the gateway has no proxy.

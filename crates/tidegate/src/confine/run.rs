@@ -14,6 +14,7 @@ use super::contain::{self, Contained};
 use super::trust::Trust;
 use super::way::Way;
 use super::{ENTER, LocalSession, RemoteSession, room};
+use crate::commands::remote::token_of;
 use crate::commands::run::Run;
 use crate::config::{Config, is_own_variable};
 use crate::failure::Failure;
@@ -26,6 +27,9 @@ pub(crate) fn run(asked: Run) -> Result<(), Failure> {
         return Err(Failure::usage(format_args!(
             "{own} is for tidegate alone and is not passed on"
         )));
+    }
+    if asked.gateway.is_some() {
+        token_of(asked.token.as_deref())?;
     }
     let config = asked.places.load(None)?;
     let room = room_for(&asked, &config)?;
@@ -77,9 +81,11 @@ impl Cell {
 
 async fn run_in_session(asked: &Run, config: &Config, room: Room, cell: &Cell) -> Result<i32, Failure> {
     let signals = Signals::listen()?;
-    match (&asked.gateway, &asked.token) {
-        (Some(gateway), Some(token)) => {
-            let session = RemoteSession::open(gateway.clone(), token, asked.session.clone()).await?;
+    match &asked.gateway {
+        Some(gateway) => {
+            let token = token_of(asked.token.as_deref())?;
+            let class = config.sandbox.workspace_class;
+            let session = RemoteSession::open(gateway.clone(), token, asked.session.clone(), class).await?;
             introduce(asked, &session.id);
             match session.way().await? {
                 Some((way, proxy)) => start(asked, &room.with_proxy(&proxy), cell, way, signals).await,
@@ -89,7 +95,7 @@ async fn run_in_session(asked: &Run, config: &Config, room: Room, cell: &Cell) -
                 }
             }
         }
-        _ => {
+        None => {
             let owner = (asked.principal.clone(), asked.agent.clone());
             let session = LocalSession::open(config, asked.session.clone(), owner).await?;
             introduce(asked, &session.id);

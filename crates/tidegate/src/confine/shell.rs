@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 
 use super::trust::Trust;
 use super::way::Way;
-use super::{ENTER, room};
+use super::{ENTER, WORKSPACE, room};
 use crate::config::{Config, Sandbox};
 use crate::failure::Failure;
 
@@ -75,7 +75,7 @@ impl SandboxShell {
         if class == Class::Public || class <= label {
             return Ok(());
         }
-        let name = Name::parse("workspace").map_err(|error| failed(&error))?;
+        let name = Name::parse(WORKSPACE).map_err(|error| failed(&error))?;
         let added = self
             .engine
             .add_dataset(&wanted.caller, &wanted.session, name, class);

@@ -9,6 +9,7 @@ mod read;
 mod sarif;
 mod show;
 
+use std::cmp::Ordering;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
@@ -173,8 +174,12 @@ fn rounded(score: f32) -> f64 {
 fn counted(rules: &Rules, text: &[u8], scan: Scanned, injection: &Assessment) -> Vec<Finding> {
     let mut kept = rules.exits.apply(text, "", scan).kept;
     kept.extend(injection.findings.iter().cloned());
-    kept.sort_by(|a, b| (a.span.start, a.span.end, &a.rule).cmp(&(b.span.start, b.span.end, &b.rule)));
+    kept.sort_by(by_place);
     kept
+}
+
+fn by_place(a: &Finding, b: &Finding) -> Ordering {
+    (a.span.start, a.span.end, &a.rule).cmp(&(b.span.start, b.span.end, &b.rule))
 }
 
 /// A reader that went away has read enough.

@@ -1,5 +1,7 @@
 //! From byte offsets to lines and columns, for a text of which only a window is at hand.
 
+use tidegate_detect::wide::Order;
+
 /// A place in a text, both counted from one; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
@@ -12,6 +14,8 @@ pub(crate) struct Place {
 pub(crate) struct Places {
     offset: usize,
     at: Place,
+    /// The order of letters that have two bytes.
+    wide: Option<Order>,
 }
 
 impl Places {
@@ -20,6 +24,15 @@ impl Places {
         Self {
             offset: 0,
             at: Place { line: 1, column: 1 },
+            wide: None,
+        }
+    }
+
+    /// At the start of a text in letters of two bytes. Windows and offsets must not cut one.
+    pub(crate) const fn in_wide_letters(order: Order) -> Self {
+        Self {
+            wide: Some(order),
+            ..Self::new()
         }
     }
 
@@ -28,18 +41,29 @@ impl Places {
     pub(crate) fn advance(&mut self, window: &[u8], window_start: usize, offset: usize) -> Place {
         let from = self.offset.saturating_sub(window_start);
         let to = offset.saturating_sub(window_start).min(window.len());
-        for byte in window.get(from..to).unwrap_or_default() {
-            if *byte == b'\n' {
-                self.at = Place {
-                    line: self.at.line + 1,
-                    column: 1,
-                };
-            } else if byte & 0xC0 != 0x80 {
-                self.at.column += 1;
-            }
+        let passed = window.get(from..to).unwrap_or_default();
+        match self.wide {
+            None => passed
+                .iter()
+                .for_each(|byte| self.step(*byte == b'\n', byte & 0xC0 != 0x80)),
+            Some(order) => passed
+                .chunks_exact(2)
+                .filter_map(|pair| pair.try_into().ok())
+                .map(|pair| order.letter(pair))
+                // The second half of a letter is no letter, and neither is the mark at the start.
+                .for_each(|letter| self.step(letter == 0x0a, !matches!(letter, 0xdc00..=0xdfff | 0xfeff))),
         }
         self.offset = self.offset.max(offset);
         self.at
+    }
+
+    const fn step(&mut self, ends_line: bool, is_letter: bool) {
+        if ends_line {
+            self.at.line += 1;
+            self.at.column = 1;
+        } else if is_letter {
+            self.at.column += 1;
+        }
     }
 }
 
@@ -65,6 +89,12 @@ mod tests {
                 "{offset}"
             );
         }
+        let wide: Vec<u8> = "\u{feff}a\nn😀 b"
+            .encode_utf16()
+            .flat_map(u16::to_be_bytes)
+            .collect();
+        let mut walk = Places::in_wide_letters(Order::HighFirst);
+        assert_eq!(walk.advance(&wide, 0, 14), Place { line: 2, column: 4 });
         let mut walk = Places::new();
         walk.advance(&text[..4], 0, 4);
         assert_eq!(walk.advance(&text[2..], 2, 9), Place { line: 4, column: 1 });

@@ -1,63 +1,93 @@
 //! Exchanging a file so that it can be had back byte for byte.
 //!
 //! The backup's name holds the digest of what was put in the file's place: a file that somebody changed since is told
-//! from one that nobody did. Files are put in place whole.
+//! from one that nobody did. Clients change their own files, so the servers alone are had back then. Files are put in place
+//! whole.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::document::Document;
 use crate::failure::Failure;
 
 const SUFFIX: &str = ".tidegate-backup-";
 
 /// Puts a text in a file's place, and the file's bytes beside it.
 pub(super) fn exchange(file: &Path, text: &str) -> Result<(), Failure> {
-    if let Some(there) = backup_of(file)? {
-        return Err(Failure::usage(format_args!(
-            "{} is there already; restore it with `tidegate unwrap` first",
-            there.display()
-        )));
-    }
+    refuse_if_there(file)?;
     let bytes = std::fs::read(file).map_err(|error| failed(file, &error))?;
     let mut name = file.as_os_str().to_owned();
     name.push(format!("{SUFFIX}{}", digest(text.as_bytes())));
-    place(Path::new(&name), &bytes)?;
-    place(file, text.as_bytes())
+    place(Path::new(&name), &bytes, file)?;
+    place(file, text.as_bytes(), file)
 }
 
-/// Puts the bytes back that were there before.
-pub(super) fn restore(file: &Path, force: bool) -> Result<(), Failure> {
-    let shown = file.display();
+/// A backup that is there is of a file that is wrapped, or was restored by hand; it is not written over.
+pub(super) fn refuse_if_there(file: &Path) -> Result<(), Failure> {
+    match backup_of(file)? {
+        None => Ok(()),
+        Some(there) => Err(Failure::usage(format_args!(
+            "{} is there already; restore it with `tidegate unwrap` first",
+            there.display()
+        ))),
+    }
+}
+
+/// What became of a file that was to be had back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Restored {
+    /// It was not wrapped.
+    Nothing,
+    /// It is what it was.
+    Whole,
+    /// Its servers are what they were; what else changed since is kept.
+    Servers,
+}
+
+/// Puts the bytes back that were there before; where somebody changed the file since, the servers alone.
+pub(super) fn restore(file: &Path, force: bool, program: &Path) -> Result<Restored, Failure> {
     let Some(backup) = backup_of(file)? else {
-        return Err(Failure::no(format_args!(
-            "{shown} is not wrapped: there is no backup beside it"
-        )));
+        return Ok(Restored::Nothing);
     };
     let now = std::fs::read(file).map_err(|error| failed(file, &error))?;
-    if !force && !backup.to_string_lossy().ends_with(&digest(&now)) {
-        return Err(Failure::no(format_args!(
-            "{shown} was changed since it was wrapped; --force restores it and loses the changes"
-        )));
+    if force || backup.to_string_lossy().ends_with(&digest(&now)) {
+        std::fs::rename(&backup, file).map_err(|error| failed(file, &error))?;
+        return Ok(Restored::Whole);
     }
-    std::fs::rename(&backup, file).map_err(|error| failed(file, &error))
+    let before = std::fs::read(&backup).map_err(|error| failed(&backup, &error))?;
+    let Some(text) = with_servers(now, before, program) else {
+        return Err(Failure::no(format_args!(
+            "{} was changed since it was wrapped, and its servers have no place in it any more; --force restores it and loses the changes",
+            file.display()
+        )));
+    };
+    place(file, text.as_bytes(), &backup)?;
+    std::fs::remove_file(&backup).map_err(|error| failed(&backup, &error))?;
+    Ok(Restored::Servers)
 }
 
-/// Writes a file whole, or not at all.
+fn with_servers(now: Vec<u8>, before: Vec<u8>, program: &Path) -> Option<String> {
+    let read = |bytes| Document::read(String::from_utf8(bytes).ok()?).ok();
+    read(now)?.restored(&read(before)?, program)
+}
+
+/// Writes a file whole, or not at all; through a link, what it leads to.
 pub(super) fn put(file: &Path, text: &str) -> Result<(), Failure> {
-    place(file, text.as_bytes())
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    place(&file, text.as_bytes(), &file)
 }
 
-fn place(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
+/// Puts bytes in a file's place, for the same readers as another one, if that is there.
+fn place(file: &Path, bytes: &[u8], like: &Path) -> Result<(), Failure> {
     let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     let directory = directory.unwrap_or_else(|| Path::new("."));
     let written = tempfile::NamedTempFile::new_in(directory).and_then(|mut new| {
         new.write_all(bytes)?;
-        if let Ok(old) = File::open(file) {
-            new.as_file().set_permissions(old.metadata()?.permissions())?;
+        if let Ok(old) = std::fs::metadata(like) {
+            new.as_file().set_permissions(old.permissions())?;
         }
         new.as_file().sync_all()?;
         new.persist(file).map_err(|error| error.error)

@@ -7,27 +7,37 @@ use crate::failure::Failure;
 /// The clients that are known by name.
 pub(super) const KNOWN: [&str; 5] = ["claude-code", "claude-desktop", "cursor", "vscode", "windsurf"];
 
-/// The file of a client that is named, or that path.
-pub(super) fn file_of(client: &str) -> Result<PathBuf, Failure> {
-    if !KNOWN.contains(&client) {
-        let path = PathBuf::from(client);
-        if path.exists() {
-            return Ok(path);
+/// Every file of a client that is named, the nearest first, or that path. Links are followed: what they lead to is exchanged.
+pub(super) fn files_of(client: &str) -> Result<Vec<PathBuf>, Failure> {
+    let known = KNOWN.contains(&client);
+    let places = if known {
+        places(client)
+    } else {
+        vec![PathBuf::from(client)]
+    };
+    let mut found: Vec<PathBuf> = Vec::new();
+    for file in places.iter().filter(|place| place.exists()) {
+        let file = file
+            .canonicalize()
+            .map_err(|error| Failure::environment(format_args!("{}: {error}", file.display())))?;
+        if !found.contains(&file) {
+            found.push(file);
         }
+    }
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    if !known {
+        let names = KNOWN.join(", ");
         return Err(Failure::usage(format_args!(
-            "{client} is neither a file nor one of {}",
-            KNOWN.join(", ")
+            "{client} is neither a file nor one of {names}"
         )));
     }
-    let places = places(client);
-    let found = places.iter().find(|path| path.exists());
-    found.cloned().ok_or_else(|| {
-        let looked: Vec<_> = places.iter().map(|path| path.display().to_string()).collect();
-        Failure::usage(format_args!(
-            "{client} has no configuration; looked for {}",
-            looked.join(", ")
-        ))
-    })
+    let looked: Vec<_> = places.iter().map(|path| path.display().to_string()).collect();
+    Err(Failure::usage(format_args!(
+        "{client} has no configuration; looked for {}",
+        looked.join(", ")
+    )))
 }
 
 /// Where a client's servers may stand, the nearest first.
