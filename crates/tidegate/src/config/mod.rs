@@ -10,6 +10,8 @@ mod console;
 #[cfg(test)]
 mod context_tests;
 mod detect;
+#[cfg(test)]
+mod detect_tests;
 mod egress;
 mod gates;
 mod integrity;
