@@ -15,6 +15,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
 use crate::Limits;
 
@@ -70,9 +71,9 @@ impl Server {
     }
 
     /// Serves until `stop` resolves, then takes no new connection and waits up to `limits.drain` for requests under way.
-    /// Streams do not end by themselves, so they are cut after that.
+    /// Streams do not end by themselves, so they are cut after that. When it is done nothing of a connection is left.
     pub async fn serve(self, routes: Router, stop: impl Future<Output = ()> + Send, limits: Limits) {
-        let connections = Connections::new(routes, &limits);
+        let mut connections = Connections::new(routes, &limits);
         let mut stop = pin!(stop);
         loop {
             let accepted = tokio::select! {
@@ -90,7 +91,7 @@ impl Server {
             }
         }
         drop(self.listener);
-        let _ = tokio::time::timeout(limits.drain, connections.under_way.shutdown()).await;
+        connections.end(limits.drain).await;
     }
 }
 
@@ -109,6 +110,7 @@ struct Connections {
     places: Arc<Semaphore>,
     refusals: Arc<Semaphore>,
     under_way: GracefulShutdown,
+    tasks: JoinSet<()>,
 }
 
 impl Connections {
@@ -123,10 +125,13 @@ impl Connections {
             places: Arc::new(Semaphore::new(limits.connections)),
             refusals: Arc::new(Semaphore::new(REFUSED_AT_ONCE)),
             under_way: GracefulShutdown::new(),
+            tasks: JoinSet::new(),
         }
     }
 
-    fn take(&self, stream: TcpStream) {
+    fn take(&mut self, stream: TcpStream) {
+        // What has ended is let go of.
+        while self.tasks.try_join_next().is_some() {}
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             self.turn_away(stream);
             return;
@@ -136,19 +141,28 @@ impl Connections {
         let service = TowerToHyperService::new(self.routes.clone());
         let connection = self.protocol.serve_connection(TokioIo::new(stream), service);
         let connection = self.under_way.watch(connection);
-        tokio::spawn(async move {
+        self.tasks.spawn(async move {
             // A client that breaks off has nobody left to be told.
             let _ = connection.await;
             drop(place);
         });
     }
 
+    /// Waits for requests under way, for so long, and cuts what is left.
+    async fn end(self, drain: Duration) {
+        let Self {
+            under_way, mut tasks, ..
+        } = self;
+        let _ = tokio::time::timeout(drain, under_way.shutdown()).await;
+        tasks.shutdown().await;
+    }
+
     /// Says why there is no place, to as many as can be told without taking more than a few places for it.
-    fn turn_away(&self, mut stream: TcpStream) {
+    fn turn_away(&mut self, mut stream: TcpStream) {
         let Ok(place) = Arc::clone(&self.refusals).try_acquire_owned() else {
             return;
         };
-        tokio::spawn(async move {
+        self.tasks.spawn(async move {
             let telling = async {
                 // An answer to nothing confuses clients, and closing over what was sent would take the answer back.
                 let mut sent = [0; 1024];

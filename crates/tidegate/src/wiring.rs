@@ -142,13 +142,12 @@ impl Gateway {
             }
         });
         server.serve(routes, stop, limits).await;
-        // Every connection is cut with it, before the record says that the gateway stopped.
-        leaving.abort();
-        let _ = leaving.await;
-        expiring.abort();
-        closing.abort();
-        following.abort();
-        publishing.abort();
+        // Every connection is cut with it, before the record says that the gateway stopped. Whoever waits for that may open the
+        // same state at once, so nothing is left behind that holds it.
+        for task in [leaving, expiring, closing, following, publishing] {
+            task.abort();
+            let _ = task.await;
+        }
         engine
             .stopped("asked to stop")
             .await
