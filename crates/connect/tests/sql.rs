@@ -161,6 +161,10 @@ async fn check_refused(database: &Database) {
         "SELECT * FROM pragma_table_info",
         "SELECT * FROM nowhere",
         "SELECT nothing FROM rooms",
+        "WITH \"only\" AS (SELECT 1 AS x) SELECT name, city FROM ONLY guests",
+        "WITH only AS (SELECT 1 AS x) SELECT name, city FROM ONLY guests",
+        "WITH \"only\" AS (SELECT 1 AS x) SELECT usename FROM ONLY pg_shadow",
+        "WITH \"only\" AS (SELECT 1 AS x) SELECT g.name FROM rooms, LATERAL (SELECT * FROM ONLY guests) AS g",
     ] {
         let refused = ask(database, query, json!([])).await;
         let failure = refused.expect_err(query).to_string();

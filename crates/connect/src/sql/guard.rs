@@ -1,8 +1,8 @@
 //! Whether a text is one query that only reads.
 //!
 //! What is judged and what is sent must be one thing, although the database reads text by other rules than the parser
-//! here. So the text that came is never sent: it is read, written anew from what was understood, read again, and only
-//! that second reading is judged and its text sent. Comments, escapes and the rarer ways of quoting, on which readers
+//! here. So the text that came is never sent: it is read, written anew from what was understood, with an AS before every
+//! alias ([`super::aliases`]), read again, and only that second reading is judged and its text sent. Comments, escapes and the rarer ways of quoting, on which readers
 //! differ, are refused before ([`super::lexical`]). Everything in a query is on a list of what is allowed; what is on no list is refused.
 
 use std::ops::ControlFlow;
@@ -13,6 +13,7 @@ use sqlparser::ast::{
 };
 
 use super::Flavor;
+use super::aliases::{spell_out, stands_before_a_table};
 use super::functions;
 use super::lexical::parse;
 use crate::Failure;
@@ -28,7 +29,8 @@ pub(super) struct Guarded {
 
 /// Reads a text as one query that only reads. It needs a deep stack: see [`super::reading::read`].
 pub(super) fn guard(flavor: Flavor, text: &str) -> Result<Guarded, Failure> {
-    let first = parse(flavor, text)?;
+    let mut first = parse(flavor, text)?;
+    spell_out(&mut first);
     let written = first.to_string();
     let second = parse(flavor, &written)?;
     if second.to_string() != written {
@@ -140,6 +142,9 @@ impl Visitor for Judge {
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> Verdict {
         match factor {
+            TableFactor::Table { name, .. } if stands_before_a_table(self.flavor, name) => {
+                no("ONLY is not run; name the table alone")
+            }
             TableFactor::Table {
                 name,
                 args: None,

@@ -4,6 +4,7 @@
 //! transaction is one that cannot write, and the operator gives the gateway a user who may not. What a result counts as
 //! is worked out from the query and the database's own list of tables before the query runs (`judge`).
 
+mod aliases;
 mod classes;
 mod functions;
 mod guard;

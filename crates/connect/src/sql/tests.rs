@@ -153,6 +153,32 @@ fn what_only_reads_is_read() {
 }
 
 #[test]
+fn a_word_before_a_table_is_not_taken_for_one() {
+    for text in [
+        "SELECT name FROM ONLY guests",
+        "SELECT name FROM only",
+        "WITH \"only\" AS (SELECT 1 AS x) SELECT name FROM ONLY guests",
+        "SELECT name FROM rooms JOIN ONLY guests ON true",
+        "SELECT name FROM rooms, LATERAL (SELECT * FROM ONLY guests) AS g",
+        "SELECT name FROM ONLY (guests)",
+    ] {
+        assert!(is_refused(Flavor::Postgres, text), "{text}");
+    }
+    // And whatever other word there is, the name behind it is sent as an alias, which no database reads as a table.
+    for flavor in FLAVORS {
+        let sent = |text| reading::read(flavor, text).unwrap().text;
+        assert_eq!(
+            sent("SELECT name FROM just guests"),
+            "SELECT name FROM just AS guests"
+        );
+        assert_eq!(
+            sent("WITH t AS (SELECT 1 AS x) SELECT x FROM t u, (SELECT 2 AS y FROM t v) w"),
+            "WITH t AS (SELECT 1 AS x) SELECT x FROM t AS u, (SELECT 2 AS y FROM t AS v) AS w"
+        );
+    }
+}
+
+#[test]
 fn long_chains_are_read_or_refused_and_never_end_the_program() {
     let sum = format!("SELECT {}", vec!["1"; 1_500].join(" + "));
     let union = vec!["SELECT 1"; 800].join(" UNION ALL ");
