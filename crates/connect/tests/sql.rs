@@ -228,6 +228,8 @@ async fn postgres() {
     }
     let function = "CREATE FUNCTION add_one(n int) RETURNS int LANGUAGE sql AS 'SELECT n + 1'";
     client.batch_execute(function).await.unwrap();
+    let of_a_row = "CREATE FUNCTION told(g guests) RETURNS text LANGUAGE sql AS 'SELECT g.name'";
+    client.batch_execute(of_a_row).await.unwrap();
     let joint = if url.contains('?') { "&" } else { "?" };
     let place = || Place::Url(format!("{url}{joint}options=-c%20search_path%3D{schema}"));
     check_all(&database(place(), 1_000), |n| format!("${n}")).await;
@@ -243,6 +245,21 @@ async fn postgres() {
     let wide = wide.await.unwrap().content;
     assert_eq!(wide["rows"][0][0].as_str().unwrap().chars().count(), 16_385);
     assert!(wide["note"].as_str().unwrap().contains("end in …"));
+    for query in [
+        "SELECT ('work_mem').current_setting",
+        "SELECT g.current_setting FROM unnest(ARRAY['work_mem']) AS g",
+        "SELECT j.current_setting FROM json_array_elements_text('[\"work_mem\"]') AS j",
+        "SELECT g.told FROM guests g",
+        "SELECT id FROM guests WHERE guests.told = 'Ada'",
+    ] {
+        let refused = ask(&small, query, json!([])).await;
+        assert!(
+            matches!(refused, Err(Failure::Refused(_))),
+            "{query}: {refused:?}"
+        );
+    }
+    let given = "SELECT j.key, e.n FROM json_each('{\"a\": 1}') AS j, unnest(ARRAY[1]) AS e(n)";
+    assert!(ask(&small, given, json!([])).await.is_ok());
     // A setting that would let a transaction write does not help.
     let session = ask(&small, "SELECT to_json(g) AS g FROM guests g LIMIT 1", json!([]))
         .await

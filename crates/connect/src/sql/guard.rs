@@ -14,6 +14,7 @@ use sqlparser::ast::{
 
 use super::Flavor;
 use super::aliases::{spell_out, stands_before_a_table};
+use super::attributes::{Given, reads_a_field};
 use super::functions;
 use super::lexical::parse;
 use crate::Failure;
@@ -47,6 +48,7 @@ pub(super) fn guard(flavor: Flavor, text: &str) -> Result<Guarded, Failure> {
         flavor,
         queries: 0,
         named: Vec::new(),
+        given: Given::by(&query),
     };
     match Visit::visit(&*query, &mut judge) {
         ControlFlow::Continue(()) => Ok(Guarded { query, text: written }),
@@ -64,6 +66,8 @@ struct Judge {
     queries: usize,
     /// The relations that were met where relations may stand.
     named: Vec<String>,
+    /// The functions whose rows it reads.
+    given: Given,
 }
 
 type Verdict = ControlFlow<String>;
@@ -189,6 +193,14 @@ impl Visitor for Judge {
             Expr::Identifier(name) if name.value.starts_with('@') => no("variables cannot be read"),
             Expr::CompoundIdentifier(names) if names.iter().any(|name| name.value.starts_with('@')) => {
                 no("variables cannot be read")
+            }
+            Expr::CompoundIdentifier(names)
+                if self.flavor == Flavor::Postgres && !self.given.are_columns(names) =>
+            {
+                no("a column of a function's rows is named without what it is of, or listed: AS t(a, b)")
+            }
+            Expr::CompoundFieldAccess { access_chain, .. } if reads_a_field(access_chain) => {
+                no("a field of a value is not read; name a column of a table")
             }
             Expr::BinaryOp {
                 op:

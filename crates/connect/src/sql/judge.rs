@@ -38,11 +38,11 @@ impl Relation {
         }
     }
 
-    fn has(&self, column: &str) -> bool {
+    pub(super) fn has(&self, column: &str) -> bool {
         self.columns.iter().any(|own| own == column)
     }
 
-    fn is_called(&self, name: &str) -> bool {
+    pub(super) fn is_called(&self, name: &str) -> bool {
         self.aliases.iter().any(|alias| alias == name)
     }
 }

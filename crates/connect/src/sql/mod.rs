@@ -5,6 +5,7 @@
 //! is worked out from the query and the database's own list of tables before the query runs (`judge`).
 
 mod aliases;
+mod attributes;
 mod classes;
 mod functions;
 mod guard;
@@ -29,6 +30,7 @@ use tokio::sync::Semaphore;
 pub use classes::{BadTable, TableClasses};
 
 use crate::{Bounds, Brought, Connector, Failure, Offer};
+use attributes::calls_something;
 use judge::judge;
 use mysql::MySql;
 use postgres::Postgres;
@@ -169,6 +171,9 @@ impl Database {
         let (rows, judgement) = match &self.backend {
             Backend::Postgres(server) => {
                 let (relations, session) = server.relations(&asked).await?;
+                if calls_something(&reading, &relations) {
+                    return Err(no_column());
+                }
                 let judgement = judge(&self.classes, &reading, &relations);
                 (session.run(&asked).await?, judgement)
             }
@@ -357,6 +362,13 @@ fn not_there<T>(named: &Named) -> Result<Option<T>, Failure> {
     Err(Failure::Missing(
         "a table in the query does not exist; look at the schema tool".to_owned(),
     ))
+}
+
+fn no_column() -> Failure {
+    Failure::Refused(
+        "a name behind a table's is none of its columns; look at the schema tool, and give each table a name of its own"
+            .to_owned(),
+    )
 }
 
 fn of_the_system() -> Failure {
