@@ -49,6 +49,15 @@ fn tools() -> Vec<tidegate_core::ToolFacts> {
                 ("header:cookie", Class::Secret),
             ],
         ),
+        source(
+            "desk",
+            Class::Public,
+            &[
+                ("column:email", Class::Pii),
+                ("column:code", Class::Secret),
+                ("column:plan", Class::Confidential),
+            ],
+        ),
         source("docs", Class::Internal, &[]),
         source("page", Class::Public, &[]),
         source("keys", Class::Secret, &[]),
@@ -239,6 +248,57 @@ fn what_a_column_or_a_header_declares_covers_all_below() {
             assert!(!shown.contains("hepatitis"), "{shown}");
         }
         assert_eq!(house.label(&id).await, Class::Internal);
+    });
+}
+
+#[test]
+fn what_stands_in_a_withheld_column_or_header_is_one_stub() {
+    runtime().block_on(async {
+        let directory = tempfile::tempdir().unwrap();
+        let house = House::start(directory.path(), tools());
+        let id = house.open("whole").await;
+        for (content, expected) in [
+            (
+                json!({"columns": ["diagnosis"], "rows": [[{"Hepatitis_Zebra": 1}], [[1, 2, 3]]]}),
+                json!({"columns": ["diagnosis"], "rows": [["{ROWS_DIAGNOSIS_1}"], ["{ROWS_DIAGNOSIS_2}"]]}),
+            ),
+            (
+                json!([{"city": "Bern", "diagnosis": {"Zebra": {"city": "Zurich"}}}]),
+                json!([{"city": "Bern", "diagnosis": "{DIAGNOSIS_1}"}]),
+            ),
+            (
+                json!({"headers": {"cookie": {"Zebra": []}}}),
+                json!({"headers": {"cookie": "{HEADERS_COOKIE_1}"}}),
+            ),
+        ] {
+            let shown = house.shown(&id, "ward", content).await;
+            assert_eq!(shown, expected);
+        }
+        assert_eq!(house.label(&id).await, Class::Public);
+        // One that holds something of a higher class counts as that.
+        let cell = json!([{"email": {"room": [{"code": "Zebra"}]}}]);
+        let shown = house.shown(&id, "desk", cell).await;
+        assert_eq!(shown, json!([{"email": "{EMAIL_1}"}]));
+        let sent = house.reaches(&id, "draft", &json!({"to": "{EMAIL_1}"})).await;
+        assert_eq!(sent, Err(Rule::StubAboveCeiling));
+    });
+}
+
+#[test]
+fn what_stands_in_a_column_that_is_shown_counts_as_it_does() {
+    runtime().block_on(async {
+        let directory = tempfile::tempdir().unwrap();
+        let house = House::start(directory.path(), tools());
+        for (session, cell) in [
+            ("names", json!({"Zebra": {}})),
+            ("declared", json!([{"plan": []}])),
+            ("counts", json!([[], [], []])),
+        ] {
+            let id = house.open(session).await;
+            let table = json!({"columns": ["plan"], "rows": [[cell]]});
+            assert_eq!(house.shown(&id, "desk", table.clone()).await, table);
+            assert_eq!(house.label(&id).await, Class::Confidential, "{session}");
+        }
     });
 }
 
