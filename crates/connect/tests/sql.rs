@@ -16,8 +16,8 @@ use mysql_async::prelude::Queryable;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tidegate_connect::sql::{Database, Place, Settings, TableClasses};
-use tidegate_connect::{Bounds, Brought, Connector, Failure};
-use tidegate_core::{Class, Ident};
+use tidegate_connect::{Bounds, Brought, Connector, Failure, Touched};
+use tidegate_core::{Class, Ident, Name};
 use xtask::services::address;
 
 const TABLES: [&str; 9] = [
@@ -179,6 +179,21 @@ async fn check_refused(database: &Database) {
     assert_eq!(left.content["rows"], json!([[2]]));
 }
 
+/// A query that fails on a value, whichever it is, says nothing but that it failed, and counts as what it looked at.
+async fn check_failing(database: &Database, queries: &[&str], class: Class) {
+    for query in queries {
+        let touched = Touched {
+            class,
+            dataset: Name::parse("sql:crm").unwrap(),
+        };
+        let failed = ask(database, query, json!([])).await;
+        assert_eq!(failed.expect_err(query), Failure::Unfinished(touched), "{query}");
+    }
+    // What is wrong with a query itself is told as before.
+    let misspelt = ask(database, "SELECT nothing FROM guests", json!([])).await;
+    assert!(matches!(misspelt, Err(Failure::Rejected(_))), "{misspelt:?}");
+}
+
 /// The most memory that this process has had, in KiB.
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -245,6 +260,12 @@ async fn postgres() {
     let wide = wide.await.unwrap().content;
     assert_eq!(wide["rows"][0][0].as_str().unwrap().chars().count(), 16_385);
     assert!(wide["note"].as_str().unwrap().contains("end in …"));
+    let guesses = [
+        "SELECT CASE WHEN email LIKE 'a%' THEN 1 / (id - id) ELSE CAST(email AS int) END FROM guests WHERE id = 1",
+        "SELECT CASE WHEN email LIKE 'b%' THEN 1 / (id - id) ELSE CAST(email AS int) END FROM guests WHERE id = 1",
+    ];
+    check_failing(&small, &guesses, Class::Confidential).await;
+    check_failing(&small, &["SELECT 1 / (id - id) FROM rooms"], Class::Public).await;
     for query in [
         "SELECT ('work_mem').current_setting",
         "SELECT g.current_setting FROM unnest(ARRAY['work_mem']) AS g",
@@ -295,6 +316,10 @@ async fn mariadb() {
     let small = database(place(), 5);
     check_cut(&small, TEN_MILLION).await;
     check_cut(&small, &format!("{TEN_MILLION} LIMIT 10000000")).await;
+    let guess =
+        "SELECT CASE WHEN email LIKE 'a%' THEN (SELECT d FROM digits) END AS x FROM guests WHERE id = 1";
+    check_failing(&small, &[guess], Class::Confidential).await;
+    check_failing(&small, &["SELECT (SELECT d FROM digits) AS x"], Class::Public).await;
     for query in [
         "SELECT 1 /*! UNION SELECT 2 */",
         "SELECT @@datadir",
@@ -324,6 +349,14 @@ async fn sqlite() {
     let counted =
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000000) SELECT i FROM n";
     check_cut(&small, counted).await;
+    let guess = "SELECT CASE WHEN email LIKE 'a%' THEN abs(-9223372036854775807 - 1) END AS x FROM guests WHERE id = 1";
+    check_failing(&small, &[guess], Class::Confidential).await;
+    check_failing(
+        &small,
+        &["SELECT sum(9223372036854775807) AS x FROM digits"],
+        Class::Public,
+    )
+    .await;
     let bomb = "SELECT printf('%.*c', 100000000, 'x') AS x";
     assert!(ask(&small, bomb, json!([])).await.is_err());
     // One that does not exist is not made.

@@ -9,9 +9,10 @@
 
 mod house;
 
-use house::{House, sealed, sink, source};
+use house::{House, name, sealed, sink, source};
 use serde_json::{Value, json};
-use tidegate_core::{Class, Rule};
+use tidegate_core::{Class, FieldClasses, Rule};
+use tidegate_engine::{Bringing, Catalogued, Form, Payload};
 
 const EMAIL: &str = "anna.schmidt@example.org";
 
@@ -328,6 +329,29 @@ fn what_a_detector_finds_is_a_stub_and_raises_all_the_same() {
         let shown = house.shown(&id, "keys", json!({"value": "opensesame"})).await;
         assert_eq!(shown, json!("{RESULT_1}"));
         assert_eq!(house.label(&id).await, Class::Secret);
+    });
+}
+
+#[test]
+fn that_a_call_failed_cannot_be_sealed() {
+    runtime().block_on(async {
+        let directory = tempfile::tempdir().unwrap();
+        let house = House::start(directory.path(), tools());
+        let id = house.open("failed").await;
+        let failed = Bringing {
+            form: Form::Failure,
+            catalogued: Some(Catalogued {
+                class: Class::Internal,
+                fields: FieldClasses::NONE,
+                dataset: name("sql:crm"),
+            }),
+            ..Bringing::plain(Payload::new(json!("it did not finish")))
+        };
+        let delivered = house.engine.bring(&house.caller, &id, &name("crm"), failed).await;
+        let content = delivered.unwrap().content.unwrap().into_exposed();
+        assert_eq!(content, "it did not finish");
+        // As the tool states, which is more than the catalog says.
+        assert_eq!(house.label(&id).await, Class::Pii);
     });
 }
 

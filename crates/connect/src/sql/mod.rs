@@ -15,6 +15,7 @@ mod mysql;
 mod postgres;
 mod reading;
 mod rows;
+mod running;
 mod schema;
 mod sqlite;
 
@@ -29,12 +30,13 @@ use tokio::sync::Semaphore;
 
 pub use classes::{BadTable, TableClasses};
 
-use crate::{Bounds, Brought, Connector, Failure, Offer};
+use crate::{Bounds, Brought, Connector, Failure, Offer, Touched};
 use attributes::calls_something;
 use judge::judge;
 use mysql::MySql;
 use postgres::Postgres;
 use reading::{Named, Reading};
+use running::Running;
 use schema::{Described, Table};
 use sqlite::Sqlite;
 
@@ -126,6 +128,7 @@ struct Asked<'a> {
     reading: &'a Reading,
     params: &'a [Value],
     bounds: Bounds,
+    running: &'a Running,
 }
 
 impl Database {
@@ -154,7 +157,7 @@ impl Database {
         })
     }
 
-    async fn query(&self, query: Query) -> Result<Brought, Failure> {
+    async fn query(&self, query: Query, running: &Running) -> Result<Brought, Failure> {
         let flavor = self.backend.flavor();
         let read = tokio::task::spawn_blocking(move || {
             reading::read(flavor, &query.text).map(|read| (read, query.params))
@@ -167,6 +170,7 @@ impl Database {
             reading: &reading,
             params: &params,
             bounds: self.bounds,
+            running,
         };
         let (rows, judgement) = match &self.backend {
             Backend::Postgres(server) => {
@@ -175,12 +179,12 @@ impl Database {
                     return Err(no_column());
                 }
                 let judgement = judge(&self.classes, &reading, &relations);
-                (session.run(&asked).await?, judgement)
+                (session.run(&asked, &judgement).await?, judgement)
             }
             Backend::MySql(server) => {
                 let (relations, session) = server.relations(&asked).await?;
                 let judgement = judge(&self.classes, &reading, &relations);
-                (session.run(&asked).await?, judgement)
+                (session.run(&asked, &judgement).await?, judgement)
             }
             Backend::Sqlite(file) => {
                 let call = sqlite::Call {
@@ -188,6 +192,7 @@ impl Database {
                     params,
                     bounds: self.bounds,
                     classes: Arc::clone(&self.classes),
+                    running: running.clone(),
                 };
                 file.run(call).await?
             }
@@ -227,19 +232,28 @@ impl Connector for Database {
 
     async fn call(&self, tool: &str, arguments: Cleared<Value>) -> Result<Brought, Failure> {
         let arguments = arguments.into_inner();
+        let running = Running::default();
         let work = async {
             let busy = |_| Failure::Unavailable("the gateway is stopping".to_owned());
             let _place = self.places.acquire().await.map_err(busy)?;
             match tool {
-                "query" => self.query(Query::read(arguments)?).await,
+                "query" => self.query(Query::read(arguments)?, &running).await,
                 "schema" => self.schema().await,
                 _ => Err(Failure::Missing("there is no such tool".to_owned())),
             }
         };
         let limit = self.bounds.timeout + GRACE;
-        tokio::time::timeout(limit, work)
+        let done = tokio::time::timeout(limit, work)
             .await
-            .unwrap_or(Err(Failure::TimedOut(self.bounds.timeout.as_millis())))
+            .unwrap_or(Err(Failure::TimedOut(self.bounds.timeout.as_millis())));
+        // Once a query looks at rows, there is one failure, whatever it was: which one it is may lie in what they hold.
+        done.map_err(|failure| match running.class() {
+            Some(class) => Failure::Unfinished(Touched {
+                class,
+                dataset: self.dataset.clone(),
+            }),
+            None => failure,
+        })
     }
 }
 
