@@ -243,6 +243,8 @@ async fn postgres() {
     }
     let function = "CREATE FUNCTION add_one(n int) RETURNS int LANGUAGE sql AS 'SELECT n + 1'";
     client.batch_execute(function).await.unwrap();
+    let checked = "CREATE DOMAIN checked AS text CHECK (add_one(length(VALUE)) > 0)";
+    client.batch_execute(checked).await.unwrap();
     let of_a_row = "CREATE FUNCTION told(g guests) RETURNS text LANGUAGE sql AS 'SELECT g.name'";
     client.batch_execute(of_a_row).await.unwrap();
     let joint = if url.contains('?') { "&" } else { "?" };
@@ -271,6 +273,11 @@ async fn postgres() {
         "SELECT g.current_setting FROM unnest(ARRAY['work_mem']) AS g",
         "SELECT j.current_setting FROM json_array_elements_text('[\"work_mem\"]') AS j",
         "SELECT g.told FROM guests g",
+        "SELECT g::regclass::text FROM generate_series(16380, 16390) AS g",
+        "SELECT 10::regrole::text AS x",
+        "SELECT CAST('guests' AS regclass)::oid::int AS x",
+        "SELECT regclass 'guests' AS x",
+        "SELECT name::checked AS x FROM rooms",
         "SELECT id FROM guests WHERE guests.told = 'Ada'",
     ] {
         let refused = ask(&small, query, json!([])).await;

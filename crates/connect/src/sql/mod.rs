@@ -18,6 +18,7 @@ mod rows;
 mod running;
 mod schema;
 mod sqlite;
+mod types;
 
 use std::path::PathBuf;
 use std::sync::Arc;
