@@ -1,4 +1,8 @@
 //! Why a call gave nothing: in words that an agent can act on, and that hold nothing of the data.
+//!
+//! That a call failed can say something of the data all the same: whoever chooses a query chooses which values make it fail.
+
+use tidegate_core::{Class, Name};
 
 /// Why a call gave nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,9 +22,25 @@ pub enum Failure {
     /// The source cannot be reached, or failed.
     #[error("{0}")]
     Unavailable(String),
+    /// The source looked at its data and did not get to the end. Why is not said, since it may lie in the data; that it
+    /// is so counts as what was looked at.
+    #[error(
+        "the source began and did not finish: a value has the wrong form or is out of range, or it took longer than a \
+         call may take"
+    )]
+    Unfinished(Touched),
     /// It took longer than a call may take.
     #[error("the call took longer than {0} ms and was stopped")]
     TimedOut(u128),
+}
+
+/// What a call looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Touched {
+    /// What it says of that to have failed.
+    pub class: Class,
+    /// The dataset.
+    pub dataset: Name,
 }
 
 impl Failure {
@@ -33,6 +53,7 @@ impl Failure {
             Self::Missing(_) => "not-found",
             Self::Rejected(_) => "source-rejected",
             Self::Unavailable(_) => "source-unavailable",
+            Self::Unfinished(_) => "source-unfinished",
             Self::TimedOut(_) => "timed-out",
         }
     }
@@ -46,6 +67,9 @@ impl Failure {
             Self::Missing(_) => "look at what the source lists and call it again",
             Self::Rejected(_) => "change the call as the reason says",
             Self::Unavailable(_) => "try again later; if it stays so, ask whoever runs the gateway",
+            Self::Unfinished(_) => {
+                "check casts and divisions, and ask for less: fewer rows, a narrower filter"
+            }
             Self::TimedOut(_) => "ask for less: fewer rows, a narrower filter, a smaller range",
         }
     }

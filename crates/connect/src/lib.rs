@@ -21,7 +21,7 @@ use tidegate_core::{Class, Cleared, FieldClasses, Name};
 
 pub use bounds::Bounds;
 pub use catalog::{BadPattern, PathClasses};
-pub use failure::Failure;
+pub use failure::{Failure, Touched};
 pub use https::{HttpsClient, https_client};
 pub use offer::Offer;
 

@@ -16,8 +16,8 @@ use mysql_async::prelude::Queryable;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tidegate_connect::sql::{Database, Place, Settings, TableClasses};
-use tidegate_connect::{Bounds, Brought, Connector, Failure};
-use tidegate_core::{Class, Ident};
+use tidegate_connect::{Bounds, Brought, Connector, Failure, Touched};
+use tidegate_core::{Class, Ident, Name};
 use xtask::services::address;
 
 const TABLES: [&str; 9] = [
@@ -161,6 +161,10 @@ async fn check_refused(database: &Database) {
         "SELECT * FROM pragma_table_info",
         "SELECT * FROM nowhere",
         "SELECT nothing FROM rooms",
+        "WITH \"only\" AS (SELECT 1 AS x) SELECT name, city FROM ONLY guests",
+        "WITH only AS (SELECT 1 AS x) SELECT name, city FROM ONLY guests",
+        "WITH \"only\" AS (SELECT 1 AS x) SELECT usename FROM ONLY pg_shadow",
+        "WITH \"only\" AS (SELECT 1 AS x) SELECT g.name FROM rooms, LATERAL (SELECT * FROM ONLY guests) AS g",
     ] {
         let refused = ask(database, query, json!([])).await;
         let failure = refused.expect_err(query).to_string();
@@ -173,6 +177,21 @@ async fn check_refused(database: &Database) {
         .await
         .unwrap();
     assert_eq!(left.content["rows"], json!([[2]]));
+}
+
+/// A query that fails on a value, whichever it is, says nothing but that it failed, and counts as what it looked at.
+async fn check_failing(database: &Database, queries: &[&str], class: Class) {
+    for query in queries {
+        let touched = Touched {
+            class,
+            dataset: Name::parse("sql:crm").unwrap(),
+        };
+        let failed = ask(database, query, json!([])).await;
+        assert_eq!(failed.expect_err(query), Failure::Unfinished(touched), "{query}");
+    }
+    // What is wrong with a query itself is told as before.
+    let misspelt = ask(database, "SELECT nothing FROM guests", json!([])).await;
+    assert!(matches!(misspelt, Err(Failure::Rejected(_))), "{misspelt:?}");
 }
 
 /// The most memory that this process has had, in KiB.
@@ -224,6 +243,10 @@ async fn postgres() {
     }
     let function = "CREATE FUNCTION add_one(n int) RETURNS int LANGUAGE sql AS 'SELECT n + 1'";
     client.batch_execute(function).await.unwrap();
+    let checked = "CREATE DOMAIN checked AS text CHECK (add_one(length(VALUE)) > 0)";
+    client.batch_execute(checked).await.unwrap();
+    let of_a_row = "CREATE FUNCTION told(g guests) RETURNS text LANGUAGE sql AS 'SELECT g.name'";
+    client.batch_execute(of_a_row).await.unwrap();
     let joint = if url.contains('?') { "&" } else { "?" };
     let place = || Place::Url(format!("{url}{joint}options=-c%20search_path%3D{schema}"));
     check_all(&database(place(), 1_000), |n| format!("${n}")).await;
@@ -239,6 +262,32 @@ async fn postgres() {
     let wide = wide.await.unwrap().content;
     assert_eq!(wide["rows"][0][0].as_str().unwrap().chars().count(), 16_385);
     assert!(wide["note"].as_str().unwrap().contains("end in …"));
+    let guesses = [
+        "SELECT CASE WHEN email LIKE 'a%' THEN 1 / (id - id) ELSE CAST(email AS int) END FROM guests WHERE id = 1",
+        "SELECT CASE WHEN email LIKE 'b%' THEN 1 / (id - id) ELSE CAST(email AS int) END FROM guests WHERE id = 1",
+    ];
+    check_failing(&small, &guesses, Class::Confidential).await;
+    check_failing(&small, &["SELECT 1 / (id - id) FROM rooms"], Class::Public).await;
+    for query in [
+        "SELECT ('work_mem').current_setting",
+        "SELECT g.current_setting FROM unnest(ARRAY['work_mem']) AS g",
+        "SELECT j.current_setting FROM json_array_elements_text('[\"work_mem\"]') AS j",
+        "SELECT g.told FROM guests g",
+        "SELECT g::regclass::text FROM generate_series(16380, 16390) AS g",
+        "SELECT 10::regrole::text AS x",
+        "SELECT CAST('guests' AS regclass)::oid::int AS x",
+        "SELECT regclass 'guests' AS x",
+        "SELECT name::checked AS x FROM rooms",
+        "SELECT id FROM guests WHERE guests.told = 'Ada'",
+    ] {
+        let refused = ask(&small, query, json!([])).await;
+        assert!(
+            matches!(refused, Err(Failure::Refused(_))),
+            "{query}: {refused:?}"
+        );
+    }
+    let given = "SELECT j.key, e.n FROM json_each('{\"a\": 1}') AS j, unnest(ARRAY[1]) AS e(n)";
+    assert!(ask(&small, given, json!([])).await.is_ok());
     // A setting that would let a transaction write does not help.
     let session = ask(&small, "SELECT to_json(g) AS g FROM guests g LIMIT 1", json!([]))
         .await
@@ -274,6 +323,10 @@ async fn mariadb() {
     let small = database(place(), 5);
     check_cut(&small, TEN_MILLION).await;
     check_cut(&small, &format!("{TEN_MILLION} LIMIT 10000000")).await;
+    let guess =
+        "SELECT CASE WHEN email LIKE 'a%' THEN (SELECT d FROM digits) END AS x FROM guests WHERE id = 1";
+    check_failing(&small, &[guess], Class::Confidential).await;
+    check_failing(&small, &["SELECT (SELECT d FROM digits) AS x"], Class::Public).await;
     for query in [
         "SELECT 1 /*! UNION SELECT 2 */",
         "SELECT @@datadir",
@@ -303,6 +356,14 @@ async fn sqlite() {
     let counted =
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000000) SELECT i FROM n";
     check_cut(&small, counted).await;
+    let guess = "SELECT CASE WHEN email LIKE 'a%' THEN abs(-9223372036854775807 - 1) END AS x FROM guests WHERE id = 1";
+    check_failing(&small, &[guess], Class::Confidential).await;
+    check_failing(
+        &small,
+        &["SELECT sum(9223372036854775807) AS x FROM digits"],
+        Class::Public,
+    )
+    .await;
     let bomb = "SELECT printf('%.*c', 100000000, 'x') AS x";
     assert!(ask(&small, bomb, json!([])).await.is_err());
     // One that does not exist is not made.

@@ -9,9 +9,10 @@
 
 mod house;
 
-use house::{House, sealed, sink, source};
+use house::{House, name, sealed, sink, source};
 use serde_json::{Value, json};
-use tidegate_core::{Class, Rule};
+use tidegate_core::{Class, FieldClasses, Rule};
+use tidegate_engine::{Bringing, Catalogued, Form, Payload};
 
 const EMAIL: &str = "anna.schmidt@example.org";
 
@@ -47,6 +48,15 @@ fn tools() -> Vec<tidegate_core::ToolFacts> {
                 ("column:diagnosis", Class::Secret),
                 ("column:city", Class::Public),
                 ("header:cookie", Class::Secret),
+            ],
+        ),
+        source(
+            "desk",
+            Class::Public,
+            &[
+                ("column:email", Class::Pii),
+                ("column:code", Class::Secret),
+                ("column:plan", Class::Confidential),
             ],
         ),
         source("docs", Class::Internal, &[]),
@@ -243,6 +253,57 @@ fn what_a_column_or_a_header_declares_covers_all_below() {
 }
 
 #[test]
+fn what_stands_in_a_withheld_column_or_header_is_one_stub() {
+    runtime().block_on(async {
+        let directory = tempfile::tempdir().unwrap();
+        let house = House::start(directory.path(), tools());
+        let id = house.open("whole").await;
+        for (content, expected) in [
+            (
+                json!({"columns": ["diagnosis"], "rows": [[{"Hepatitis_Zebra": 1}], [[1, 2, 3]]]}),
+                json!({"columns": ["diagnosis"], "rows": [["{ROWS_DIAGNOSIS_1}"], ["{ROWS_DIAGNOSIS_2}"]]}),
+            ),
+            (
+                json!([{"city": "Bern", "diagnosis": {"Zebra": {"city": "Zurich"}}}]),
+                json!([{"city": "Bern", "diagnosis": "{DIAGNOSIS_1}"}]),
+            ),
+            (
+                json!({"headers": {"cookie": {"Zebra": []}}}),
+                json!({"headers": {"cookie": "{HEADERS_COOKIE_1}"}}),
+            ),
+        ] {
+            let shown = house.shown(&id, "ward", content).await;
+            assert_eq!(shown, expected);
+        }
+        assert_eq!(house.label(&id).await, Class::Public);
+        // One that holds something of a higher class counts as that.
+        let cell = json!([{"email": {"room": [{"code": "Zebra"}]}}]);
+        let shown = house.shown(&id, "desk", cell).await;
+        assert_eq!(shown, json!([{"email": "{EMAIL_1}"}]));
+        let sent = house.reaches(&id, "draft", &json!({"to": "{EMAIL_1}"})).await;
+        assert_eq!(sent, Err(Rule::StubAboveCeiling));
+    });
+}
+
+#[test]
+fn what_stands_in_a_column_that_is_shown_counts_as_it_does() {
+    runtime().block_on(async {
+        let directory = tempfile::tempdir().unwrap();
+        let house = House::start(directory.path(), tools());
+        for (session, cell) in [
+            ("names", json!({"Zebra": {}})),
+            ("declared", json!([{"plan": []}])),
+            ("counts", json!([[], [], []])),
+        ] {
+            let id = house.open(session).await;
+            let table = json!({"columns": ["plan"], "rows": [[cell]]});
+            assert_eq!(house.shown(&id, "desk", table.clone()).await, table);
+            assert_eq!(house.label(&id).await, Class::Confidential, "{session}");
+        }
+    });
+}
+
+#[test]
 fn what_a_detector_finds_is_a_stub_and_raises_all_the_same() {
     runtime().block_on(async {
         let directory = tempfile::tempdir().unwrap();
@@ -268,6 +329,29 @@ fn what_a_detector_finds_is_a_stub_and_raises_all_the_same() {
         let shown = house.shown(&id, "keys", json!({"value": "opensesame"})).await;
         assert_eq!(shown, json!("{RESULT_1}"));
         assert_eq!(house.label(&id).await, Class::Secret);
+    });
+}
+
+#[test]
+fn that_a_call_failed_cannot_be_sealed() {
+    runtime().block_on(async {
+        let directory = tempfile::tempdir().unwrap();
+        let house = House::start(directory.path(), tools());
+        let id = house.open("failed").await;
+        let failed = Bringing {
+            form: Form::Failure,
+            catalogued: Some(Catalogued {
+                class: Class::Internal,
+                fields: FieldClasses::NONE,
+                dataset: name("sql:crm"),
+            }),
+            ..Bringing::plain(Payload::new(json!("it did not finish")))
+        };
+        let delivered = house.engine.bring(&house.caller, &id, &name("crm"), failed).await;
+        let content = delivered.unwrap().content.unwrap().into_exposed();
+        assert_eq!(content, "it did not finish");
+        // As the tool states, which is more than the catalog says.
+        assert_eq!(house.label(&id).await, Class::Pii);
     });
 }
 

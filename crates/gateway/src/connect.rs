@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use tidegate_connect::{Brought, Connector, Failure, Offer};
-use tidegate_core::{Decision, Ident, Name, Refusal, Tool};
+use tidegate_connect::{Brought, Connector, Failure, Offer, Touched};
+use tidegate_core::{Decision, FieldClasses, Ident, Name, Refusal, Tool};
 use tidegate_engine::{
-    AccessError, Bringing, Caller, Catalogued, DeliverError, Delivered, Engine, Payload, VeilError,
+    AccessError, Bringing, Caller, Catalogued, DeliverError, Delivered, Engine, Form, Payload, VeilError,
 };
 use tidegate_store::{Gate, Session};
 
@@ -199,7 +199,15 @@ impl Connectors {
         let arguments = engine
             .unveil(&permit, &authorized.unveiling, payload.into_exposed())
             .await?;
-        let brought = connector.call(&offer.tool, permit.clear(arguments)).await?;
+        let brought = match connector.call(&offer.tool, permit.clear(arguments)).await {
+            Ok(brought) => brought,
+            Err(failure) => {
+                if let Some(telling) = telling(&failure) {
+                    engine.bring(caller, id, &tool, telling).await?;
+                }
+                return Err(CallError::Source(failure));
+            }
+        };
         let delivered = engine.bring(caller, id, &tool, bringing(brought, seal)).await?;
         Ok(Called {
             before: authorized.session,
@@ -207,6 +215,22 @@ impl Connectors {
             delivered,
         })
     }
+}
+
+/// What is let in of a failure before anyone hears of it: nothing, unless it tells of what was looked at.
+fn telling(failure: &Failure) -> Option<Bringing> {
+    let Failure::Unfinished(Touched { class, dataset }) = failure else {
+        return None;
+    };
+    Some(Bringing {
+        form: Form::Failure,
+        catalogued: Some(Catalogued {
+            class: *class,
+            fields: FieldClasses::NONE,
+            dataset: dataset.clone(),
+        }),
+        ..Bringing::plain(Payload::new(Value::String(failure.to_string())))
+    })
 }
 
 fn bringing(brought: Brought, seal: bool) -> Bringing {
@@ -236,12 +260,6 @@ impl From<AccessError> for CallError {
 impl From<VeilError> for CallError {
     fn from(error: VeilError) -> Self {
         Self::Veil(error)
-    }
-}
-
-impl From<Failure> for CallError {
-    fn from(failure: Failure) -> Self {
-        Self::Source(failure)
     }
 }
 

@@ -170,6 +170,48 @@ fn what_a_query_touches_is_what_the_session_takes() {
 }
 
 #[test]
+fn a_query_that_fails_on_a_value_counts_as_what_it_looked_at() {
+    let place = place();
+    place.write(
+        "tidegate.toml",
+        &format!("{CONFIG}[tools.\"outside.query\"]\nseal = \"always\"\nreturns = \"internal\"\n"),
+    );
+    let gateway = Gateway::start(&place, &[]);
+    let guess = |table: &str, column: &str| json!({"query": format!("SELECT CASE WHEN {column} LIKE '%a%' THEN abs(-9223372036854775807 - 1) END AS x FROM {table}")});
+    for (tool, table, column, class) in [
+        ("crm.query", "guests", "email", "confidential"),
+        ("crm.query", "guests", "name", "internal"),
+        ("crm.query", "rooms", "name", "public"),
+        // What is sealed stays so, but that it failed shows and counts.
+        ("outside.query", "rooms", "name", "internal"),
+    ] {
+        let agent = Agent::new(&place, &gateway);
+        let (status, failed) = agent.call(tool, guess(table, column));
+        assert_eq!(status, 422, "{failed}");
+        assert_eq!(failed["type"], "urn:tidegate:problem:source-unfinished");
+        let dataset = format!("sql:{}", tool.split('.').next().unwrap());
+        let state = agent.state();
+        assert_eq!(state["sensitivity"], class, "{tool} {table}.{column}");
+        assert_eq!(
+            state["datasets"],
+            json!([{"name": dataset, "sensitivity": class}])
+        );
+        assert_eq!(agent.may_search(), class == "public");
+    }
+    // A query that cannot be begun says nothing of what is in a table.
+    let agent = Agent::new(&place, &gateway);
+    assert_eq!(
+        agent
+            .call("crm.query", json!({"query": "SELECT nothing FROM guests"}))
+            .0,
+        422
+    );
+    assert_eq!(agent.state()["sensitivity"], "public");
+    let said = gateway.stop();
+    assert!(!said.contains("canary"), "{said}");
+}
+
+#[test]
 fn files_tag_by_path_and_pdfs_are_read_by_a_process_of_their_own() {
     let place = place();
     std::fs::write(place.path("docs/open/flyer.pdf"), small_pdf("pool opens in May")).unwrap();

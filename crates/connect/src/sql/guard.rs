@@ -1,20 +1,24 @@
 //! Whether a text is one query that only reads.
 //!
 //! What is judged and what is sent must be one thing, although the database reads text by other rules than the parser
-//! here. So the text that came is never sent: it is read, written anew from what was understood, read again, and only
-//! that second reading is judged and its text sent. Comments, escapes and the rarer ways of quoting, on which readers
+//! here. So the text that came is never sent: it is read, written anew from what was understood, with an AS before every
+//! alias ([`super::aliases`]), read again, and only that second reading is judged and its text sent. Comments, escapes and the rarer ways of quoting, on which readers
 //! differ, are refused before ([`super::lexical`]). Everything in a query is on a list of what is allowed; what is on no list is refused.
 
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, ObjectName, ObjectNamePart, Query, Select, SelectFlavor, SelectItem, SetExpr,
-    Statement, TableFactor, Visit, Visitor, WildcardAdditionalOptions,
+    BinaryOperator, Expr, Function, FunctionArgumentClause, FunctionArguments, ObjectName, ObjectNamePart,
+    Query, Select, SelectFlavor, SelectItem, SetExpr, Statement, TableAlias, TableFactor, TypedString, Visit,
+    Visitor, WildcardAdditionalOptions,
 };
 
 use super::Flavor;
+use super::aliases::{spell_out, stands_before_a_table};
+use super::attributes::{Given, reads_a_field};
 use super::functions;
 use super::lexical::parse;
+use super::types;
 use crate::Failure;
 
 /// A query that only reads.
@@ -28,7 +32,8 @@ pub(super) struct Guarded {
 
 /// Reads a text as one query that only reads. It needs a deep stack: see [`super::reading::read`].
 pub(super) fn guard(flavor: Flavor, text: &str) -> Result<Guarded, Failure> {
-    let first = parse(flavor, text)?;
+    let mut first = parse(flavor, text)?;
+    spell_out(&mut first);
     let written = first.to_string();
     let second = parse(flavor, &written)?;
     if second.to_string() != written {
@@ -45,6 +50,7 @@ pub(super) fn guard(flavor: Flavor, text: &str) -> Result<Guarded, Failure> {
         flavor,
         queries: 0,
         named: Vec::new(),
+        given: Given::by(&query),
     };
     match Visit::visit(&*query, &mut judge) {
         ControlFlow::Continue(()) => Ok(Guarded { query, text: written }),
@@ -62,6 +68,8 @@ struct Judge {
     queries: usize,
     /// The relations that were met where relations may stand.
     named: Vec<String>,
+    /// The functions whose rows it reads.
+    given: Given,
 }
 
 type Verdict = ControlFlow<String>;
@@ -82,7 +90,7 @@ impl Visitor for Judge {
     fn pre_visit_query(&mut self, query: &Query) -> Verdict {
         self.queries += 1;
         let Query {
-            with: _,
+            with,
             body,
             order_by: _,
             limit_clause: _,
@@ -93,6 +101,10 @@ impl Visitor for Judge {
             format_clause,
             pipe_operators,
         } = query;
+        let mut tables = with.iter().flat_map(|with| &with.cte_tables);
+        if tables.any(|table| has_types(&table.alias)) {
+            return no("the columns of an alias have no types here; cast them");
+        }
         if !locks.is_empty() {
             return no("a query that locks rows (FOR UPDATE, FOR SHARE) is not run");
         }
@@ -139,7 +151,13 @@ impl Visitor for Judge {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> Verdict {
+        if alias_of(factor).is_some_and(has_types) {
+            return no("the columns of an alias have no types here; cast them");
+        }
         match factor {
+            TableFactor::Table { name, .. } if stands_before_a_table(self.flavor, name) => {
+                no("ONLY is not run; name the table alone")
+            }
             TableFactor::Table {
                 name,
                 args: None,
@@ -185,6 +203,14 @@ impl Visitor for Judge {
             Expr::CompoundIdentifier(names) if names.iter().any(|name| name.value.starts_with('@')) => {
                 no("variables cannot be read")
             }
+            Expr::CompoundIdentifier(names)
+                if self.flavor == Flavor::Postgres && !self.given.are_columns(names) =>
+            {
+                no("a column of a function's rows is named without what it is of, or listed: AS t(a, b)")
+            }
+            Expr::CompoundFieldAccess { access_chain, .. } if reads_a_field(access_chain) => {
+                no("a field of a value is not read; name a column of a table")
+            }
             Expr::BinaryOp {
                 op:
                     BinaryOperator::Custom(_)
@@ -192,6 +218,19 @@ impl Visitor for Judge {
                     | BinaryOperator::Assignment,
                 ..
             } => no("the query holds an operator that is not allowed"),
+            Expr::Cast { data_type, .. }
+            | Expr::Convert {
+                data_type: Some(data_type),
+                ..
+            }
+            | Expr::TypedString(TypedString { data_type, .. })
+                if !types::is_allowed(self.flavor, data_type) =>
+            {
+                no("the query casts to a type that is not on the list of types that look nothing up")
+            }
+            Expr::Function(function) if !returns_plainly(function) => {
+                no("the query ends a function in a clause that is not allowed; cast instead")
+            }
             Expr::Function(function) => match plain_function(&function.name) {
                 Some(name) if functions::is_allowed(self.flavor, name) && !function.uses_odbc_syntax => FINE,
                 _ => not_allowed(&function.name),
@@ -254,6 +293,32 @@ const fn is_known(expr: &Expr) -> bool {
             | Expr::Array(_)
             | Expr::Interval(_)
     )
+}
+
+/// What the query calls something after FROM.
+const fn alias_of(factor: &TableFactor) -> Option<&TableAlias> {
+    match factor {
+        TableFactor::Table { alias, .. }
+        | TableFactor::Derived { alias, .. }
+        | TableFactor::Function { alias, .. }
+        | TableFactor::UNNEST { alias, .. }
+        | TableFactor::NestedJoin { alias, .. } => alias.as_ref(),
+        _ => None,
+    }
+}
+
+fn has_types(alias: &TableAlias) -> bool {
+    alias.columns.iter().any(|column| column.data_type.is_some())
+}
+
+/// Whether a function gives back the type that it gives back by itself.
+fn returns_plainly(function: &Function) -> bool {
+    let FunctionArguments::List(list) = &function.args else {
+        return true;
+    };
+    let returns =
+        |clause: &FunctionArgumentClause| matches!(clause, FunctionArgumentClause::JsonReturningClause(_));
+    !list.clauses.iter().any(returns)
 }
 
 fn only_reads(body: &SetExpr) -> Verdict {

@@ -38,11 +38,11 @@ impl Relation {
         }
     }
 
-    fn has(&self, column: &str) -> bool {
+    pub(super) fn has(&self, column: &str) -> bool {
         self.columns.iter().any(|own| own == column)
     }
 
-    fn is_called(&self, name: &str) -> bool {
+    pub(super) fn is_called(&self, name: &str) -> bool {
         self.aliases.iter().any(|alias| alias == name)
     }
 }
@@ -213,6 +213,12 @@ impl Scope<'_> {
 }
 
 impl Judgement {
+    /// The class of whether the query came to its end: a value that it looked at may have ended it, and shows by that no
+    /// more than the number of rows could.
+    pub(super) fn of_failing(&self) -> Class {
+        self.shape.join(self.class.min(MAX_RAW))
+    }
+
     /// The classes of the parts of a result with these columns, in the shape that [`super::rows`] gives it.
     pub(super) fn fields(&self, columns: &[String]) -> FieldClasses {
         let said = ["columns", "note", "truncated"].map(|part| (part.to_owned(), Class::Public));

@@ -4,6 +4,8 @@
 //! transaction is one that cannot write, and the operator gives the gateway a user who may not. What a result counts as
 //! is worked out from the query and the database's own list of tables before the query runs (`judge`).
 
+mod aliases;
+mod attributes;
 mod classes;
 mod functions;
 mod guard;
@@ -13,8 +15,10 @@ mod mysql;
 mod postgres;
 mod reading;
 mod rows;
+mod running;
 mod schema;
 mod sqlite;
+mod types;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,11 +31,13 @@ use tokio::sync::Semaphore;
 
 pub use classes::{BadTable, TableClasses};
 
-use crate::{Bounds, Brought, Connector, Failure, Offer};
+use crate::{Bounds, Brought, Connector, Failure, Offer, Touched};
+use attributes::calls_something;
 use judge::judge;
 use mysql::MySql;
 use postgres::Postgres;
 use reading::{Named, Reading};
+use running::Running;
 use schema::{Described, Table};
 use sqlite::Sqlite;
 
@@ -123,6 +129,7 @@ struct Asked<'a> {
     reading: &'a Reading,
     params: &'a [Value],
     bounds: Bounds,
+    running: &'a Running,
 }
 
 impl Database {
@@ -151,7 +158,7 @@ impl Database {
         })
     }
 
-    async fn query(&self, query: Query) -> Result<Brought, Failure> {
+    async fn query(&self, query: Query, running: &Running) -> Result<Brought, Failure> {
         let flavor = self.backend.flavor();
         let read = tokio::task::spawn_blocking(move || {
             reading::read(flavor, &query.text).map(|read| (read, query.params))
@@ -164,17 +171,21 @@ impl Database {
             reading: &reading,
             params: &params,
             bounds: self.bounds,
+            running,
         };
         let (rows, judgement) = match &self.backend {
             Backend::Postgres(server) => {
                 let (relations, session) = server.relations(&asked).await?;
+                if calls_something(&reading, &relations) {
+                    return Err(no_column());
+                }
                 let judgement = judge(&self.classes, &reading, &relations);
-                (session.run(&asked).await?, judgement)
+                (session.run(&asked, &judgement).await?, judgement)
             }
             Backend::MySql(server) => {
                 let (relations, session) = server.relations(&asked).await?;
                 let judgement = judge(&self.classes, &reading, &relations);
-                (session.run(&asked).await?, judgement)
+                (session.run(&asked, &judgement).await?, judgement)
             }
             Backend::Sqlite(file) => {
                 let call = sqlite::Call {
@@ -182,6 +193,7 @@ impl Database {
                     params,
                     bounds: self.bounds,
                     classes: Arc::clone(&self.classes),
+                    running: running.clone(),
                 };
                 file.run(call).await?
             }
@@ -221,19 +233,28 @@ impl Connector for Database {
 
     async fn call(&self, tool: &str, arguments: Cleared<Value>) -> Result<Brought, Failure> {
         let arguments = arguments.into_inner();
+        let running = Running::default();
         let work = async {
             let busy = |_| Failure::Unavailable("the gateway is stopping".to_owned());
             let _place = self.places.acquire().await.map_err(busy)?;
             match tool {
-                "query" => self.query(Query::read(arguments)?).await,
+                "query" => self.query(Query::read(arguments)?, &running).await,
                 "schema" => self.schema().await,
                 _ => Err(Failure::Missing("there is no such tool".to_owned())),
             }
         };
         let limit = self.bounds.timeout + GRACE;
-        tokio::time::timeout(limit, work)
+        let done = tokio::time::timeout(limit, work)
             .await
-            .unwrap_or(Err(Failure::TimedOut(self.bounds.timeout.as_millis())))
+            .unwrap_or(Err(Failure::TimedOut(self.bounds.timeout.as_millis())));
+        // Once a query looks at rows, there is one failure, whatever it was: which one it is may lie in what they hold.
+        done.map_err(|failure| match running.class() {
+            Some(class) => Failure::Unfinished(Touched {
+                class,
+                dataset: self.dataset.clone(),
+            }),
+            None => failure,
+        })
     }
 }
 
@@ -356,6 +377,13 @@ fn not_there<T>(named: &Named) -> Result<Option<T>, Failure> {
     Err(Failure::Missing(
         "a table in the query does not exist; look at the schema tool".to_owned(),
     ))
+}
+
+fn no_column() -> Failure {
+    Failure::Refused(
+        "a name behind a table's is none of its columns; look at the schema tool, and give each table a name of its own"
+            .to_owned(),
+    )
 }
 
 fn of_the_system() -> Failure {

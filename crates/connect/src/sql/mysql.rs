@@ -7,7 +7,7 @@ use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Error, Opts, OptsBuilder, Params, Row, SslOpts, Value as Cell};
 use serde_json::Value;
 
-use super::judge::Relation;
+use super::judge::{Judgement, Relation};
 use super::reading::Named;
 use super::rows::Rows;
 use super::{Asked, Described, Table};
@@ -97,7 +97,7 @@ impl MySql {
 pub(super) struct Session(Conn);
 
 impl Session {
-    pub(super) async fn run(mut self, asked: &Asked<'_>) -> Result<Rows, Failure> {
+    pub(super) async fn run(mut self, asked: &Asked<'_>, judgement: &Judgement) -> Result<Rows, Failure> {
         let statement = self.0.prep(asked.reading.text.as_str()).await.map_err(failed)?;
         if usize::from(statement.num_params()) != asked.params.len() {
             return Err(super::wrong_number(usize::from(statement.num_params())));
@@ -106,6 +106,7 @@ impl Session {
             [] => Params::Empty,
             params => Params::Positional(params.iter().map(param).collect()),
         };
+        asked.running.begin(judgement);
         let mut found = self.0.exec_iter(&statement, params).await.map_err(failed)?;
         let columns: Option<Arc<[_]>> = found.columns();
         let columns = columns.ok_or_else(|| Failure::Rejected("the query gives no rows".to_owned()))?;

@@ -18,7 +18,7 @@ use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::judge::Relation;
+use super::judge::{Judgement, Relation};
 use super::reading::{Named, Reading};
 use super::rows::{MOST_CHARACTERS, Rows};
 use super::{Asked, Described, Table};
@@ -108,7 +108,7 @@ impl Postgres {
 pub(super) struct Session(Link);
 
 impl Session {
-    pub(super) async fn run(self, asked: &Asked<'_>) -> Result<Rows, Failure> {
+    pub(super) async fn run(self, asked: &Asked<'_>, judgement: &Judgement) -> Result<Rows, Failure> {
         let client = &self.0.client;
         let Asked { reading, bounds, .. } = asked;
         let plain = client.prepare(&reading.text).await.map_err(failed)?;
@@ -127,6 +127,7 @@ impl Session {
             .map_err(failed)?;
         let names = columns.iter().map(|(name, _)| name.clone()).collect();
         let mut rows = Rows::new(names, *bounds);
+        asked.running.begin(judgement);
         let stream = client.query_raw(&bounded, params).await.map_err(failed)?;
         let mut stream = std::pin::pin!(stream);
         while let Some(row) = stream.try_next().await.map_err(failed)? {

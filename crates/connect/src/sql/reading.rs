@@ -34,6 +34,19 @@ pub(super) struct Reading {
     pub(super) rest: References,
 }
 
+impl Reading {
+    /// Every column that it names, with what it is qualified by.
+    pub(super) fn columns(&self) -> impl Iterator<Item = &(Option<String>, String)> {
+        let outputs = self.outputs.iter().flatten().filter_map(|output| match output {
+            Output::One(_, references) => Some(references),
+            Output::All(_) => None,
+        });
+        outputs
+            .chain([&self.rest])
+            .flat_map(|references| &references.columns)
+    }
+}
+
 /// A relation as the query names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Named {

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::judge::{Judgement, Relation, judge};
 use super::reading::{Named, Reading};
 use super::rows::Rows;
+use super::running::Running;
 use super::{Described, Table, TableClasses};
 use crate::{Bounds, Failure};
 
@@ -35,6 +36,7 @@ pub(super) struct Call {
     pub(super) params: Vec<Value>,
     pub(super) bounds: Bounds,
     pub(super) classes: Arc<TableClasses>,
+    pub(super) running: Running,
 }
 
 impl Sqlite {
@@ -54,7 +56,7 @@ impl Sqlite {
                 relations.extend(relation(&connection, named)?);
             }
             let judgement = judge(&call.classes, &call.reading, &relations);
-            Ok((rows(&connection, &call)?, judgement))
+            Ok((rows(&connection, &call, &judgement)?, judgement))
         })
         .await
     }
@@ -152,7 +154,7 @@ fn optional<T>(found: Result<T, Error>) -> Result<Option<T>, Failure> {
     }
 }
 
-fn rows(connection: &Connection, call: &Call) -> Result<Rows, Failure> {
+fn rows(connection: &Connection, call: &Call, judgement: &Judgement) -> Result<Rows, Failure> {
     let mut statement = connection.prepare(&call.reading.text).map_err(failed)?;
     if !statement.readonly() {
         return Err(Failure::Refused("the query would change data".to_owned()));
@@ -163,6 +165,7 @@ fn rows(connection: &Connection, call: &Call) -> Result<Rows, Failure> {
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let width = columns.len();
     let mut rows = Rows::new(columns, call.bounds);
+    call.running.begin(judgement);
     let mut found = statement
         .query(params_from_iter(call.params.iter().map(Param)))
         .map_err(failed)?;

@@ -153,6 +153,65 @@ fn what_only_reads_is_read() {
 }
 
 #[test]
+fn a_word_before_a_table_is_not_taken_for_one() {
+    for text in [
+        "SELECT name FROM ONLY guests",
+        "SELECT name FROM only",
+        "WITH \"only\" AS (SELECT 1 AS x) SELECT name FROM ONLY guests",
+        "SELECT name FROM rooms JOIN ONLY guests ON true",
+        "SELECT name FROM rooms, LATERAL (SELECT * FROM ONLY guests) AS g",
+        "SELECT name FROM ONLY (guests)",
+    ] {
+        assert!(is_refused(Flavor::Postgres, text), "{text}");
+    }
+    // And whatever other word there is, the name behind it is sent as an alias, which no database reads as a table.
+    for flavor in FLAVORS {
+        let sent = |text| reading::read(flavor, text).unwrap().text;
+        assert_eq!(
+            sent("SELECT name FROM just guests"),
+            "SELECT name FROM just AS guests"
+        );
+        assert_eq!(
+            sent("WITH t AS (SELECT 1 AS x) SELECT x FROM t u, (SELECT 2 AS y FROM t v) w"),
+            "WITH t AS (SELECT 1 AS x) SELECT x FROM t AS u, (SELECT 2 AS y FROM t AS v) AS w"
+        );
+    }
+}
+
+#[test]
+fn a_name_behind_a_point_calls_no_function() {
+    for text in [
+        "SELECT ('work_mem').current_setting",
+        "SELECT (10).regrole",
+        "SELECT (g).email FROM guests g",
+        "SELECT ($1).current_setting",
+        "SELECT (ARRAY['a'])[1].current_setting",
+        "SELECT g.current_setting FROM unnest(ARRAY['work_mem']) AS g",
+        "SELECT g.regclass FROM generate_series(1, 9) AS g",
+        "SELECT generate_series.regclass FROM generate_series(1, 9)",
+        "SELECT current_setting.current_setting FROM unnest(ARRAY['a']) AS current_setting(x)",
+        "SELECT current_setting.current_setting FROM json_array_elements_text('[]') AS current_setting",
+        "SELECT g.current_setting FROM unnest(ARRAY['a']) AS g(\"CURRENT_SETTING\")",
+        "SELECT G.current_setting FROM unnest(ARRAY['a']) AS g",
+        "SELECT 1 FROM rooms WHERE EXISTS (SELECT g.pg_sleep FROM generate_series(1, 9) AS g)",
+    ] {
+        assert!(is_refused(Flavor::Postgres, text), "{text}");
+    }
+    let long = "g".repeat(64);
+    let text = format!("SELECT {long}b.regclass FROM generate_series(1, 9) AS {long}a");
+    assert!(is_refused(Flavor::Postgres, &text));
+    for text in [
+        "SELECT g.n FROM generate_series(1, 9) AS g(n)",
+        "SELECT n FROM generate_series(1, 9) AS n",
+        "SELECT j.key, j.value FROM guests, json_each(data) AS j",
+        "SELECT (ARRAY[1, 2])[1]",
+        "SELECT tags[1] FROM guests",
+    ] {
+        assert!(!is_refused(Flavor::Postgres, text), "{text}");
+    }
+}
+
+#[test]
 fn long_chains_are_read_or_refused_and_never_end_the_program() {
     let sum = format!("SELECT {}", vec!["1"; 1_500].join(" + "));
     let union = vec!["SELECT 1"; 800].join(" UNION ALL ");
@@ -365,11 +424,6 @@ fn a_result_counts_as_what_it_touched() {
             "SELECT b FROM guests AS g(a, b, c, d)",
             &["b"],
             (Pii, Confidential, &[Pii]),
-        ),
-        (
-            "SELECT (g).email FROM guests g",
-            &["email"],
-            (Pii, Internal, &[Pii]),
         ),
         (
             "SELECT e FROM (SELECT email AS e FROM guests) t",

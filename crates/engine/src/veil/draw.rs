@@ -83,11 +83,11 @@ impl Engine {
         text: &[u8],
     ) -> Result<Drawn, VeilError> {
         let class = tool.returns.join(found.class());
-        let is_sealed = tool.seal.seals(class, bringing.seal);
+        let is_sealed = bringing.form != Form::Failure && tool.seal.seals(class, bringing.seal);
         let most = match bringing.form {
             // The person must see what they are asked about; a secret is shown to nobody.
             Form::Question => Class::Pii,
-            Form::Plain | Form::McpResult | Form::McpError | Form::Notice => MAX_RAW,
+            Form::Plain | Form::McpResult | Form::McpError | Form::Failure | Form::Notice => MAX_RAW,
         };
         let passes = !is_sealed && !tool.sink && !splits(tool, bringing.form) && is_clear(found, text, most);
         if passes {

@@ -16,6 +16,8 @@ pub enum Form {
     McpResult,
     /// The error of an MCP request.
     McpError,
+    /// That a call gave nothing. Whoever made it sees that in any case, so it counts and cannot be sealed.
+    Failure,
     /// What a server says or asks beside its answers.
     Notice,
     /// What a server asks the person: they see personal data that they are asked about, though the label rises by it.
@@ -73,7 +75,7 @@ fn as_document(text: &str) -> Option<Value> {
 fn bodies(form: Form, value: &Value) -> Vec<String> {
     match form {
         Form::Plain => vec![String::new()],
-        Form::McpError | Form::Notice | Form::Question => Vec::new(),
+        Form::McpError | Form::Failure | Form::Notice | Form::Question => Vec::new(),
         Form::McpResult => {
             let mut bodies = Vec::new();
             for list in ["content", "contents", "messages"] {
@@ -200,7 +202,7 @@ pub(super) fn frame(value: &Value) -> Value {
 /// What the agent gets in place of a sealed result.
 pub(super) fn present(form: Form, frame: &Value, handle: Value) -> Value {
     match form {
-        Form::Plain | Form::Notice | Form::Question => handle,
+        Form::Plain | Form::Failure | Form::Notice | Form::Question => handle,
         Form::McpResult => {
             let mut result = json!({
                 "content": [{"type": "text", "text": handle.to_string()}],

@@ -1,7 +1,7 @@
 //! Splitting a result by its declared fields: what is cleared passes, the rest becomes stubs.
 //!
 //! A part that is not cleared, and in which nothing else can be declared, is taken out whole: neither its names nor how
-//! many there are of anything show. Elsewhere the structure stays, and names that do not read like names of fields are
+//! many there are of anything show. So is all that stands in a column or a header that is not cleared. Elsewhere the structure stays, and names that do not read like names of fields are
 //! taken out as well, since somebody may use values as keys. That holds for every name: of a member, of a column, of a
 //! header. What merely has the form of a table, and no column that is declared, is no table.
 
@@ -106,15 +106,53 @@ impl Splitter<'_> {
         let by_name = self.fields.has_columns() || self.fields.has_headers();
         let may_differ = (place.may_differ_below() || by_name) && path.len() < DEEPEST;
         self.inside(column, |splitter| match value {
+            // Nothing in it can be cleared, so it is taken out whole: names in it may be anybody's values.
+            value @ (Value::Object(_) | Value::Array(_)) if splitter.least > MAX_RAW => {
+                let class = class.join(splitter.highest(&value, place, path.len()));
+                let name = name_for(path.iter().map(String::as_str), "RESULT");
+                splitter.cell(&name, class, value)
+            }
             Value::Object(members) if may_differ => {
+                splitter.show();
                 splitter.object(members, place, path, Members::Of(column))
             }
-            Value::Array(items) if may_differ => Value::Array(splitter.array(items, place, path, column)),
+            Value::Array(items) if may_differ => {
+                splitter.show();
+                Value::Array(splitter.array(items, place, path, column))
+            }
             value => {
                 let name = name_for(path.iter().map(String::as_str), "RESULT");
                 splitter.cell(&name, class, value)
             }
         })
+    }
+
+    /// Counts what the names and the number of parts show of the column or the header around them.
+    fn show(&mut self) {
+        self.cleared = self.cleared.join(self.least);
+    }
+
+    /// The highest class of anything in a value, by its place or by a name in it that a column or a header has.
+    fn highest(&self, value: &Value, place: &FieldCursor<'_>, depth: usize) -> Class {
+        let by_name = |name: &str| self.fields.column(name).max(self.fields.header(name));
+        let below = |name: &str, value: &Value| self.highest(value, &place.descend(name), depth + 1);
+        let join = |highest: Class, class: Option<Class>| highest.join(class.unwrap_or(highest));
+        let own = place.class().unwrap_or(Class::Public);
+        match value {
+            Value::Object(members) if depth < DEEPEST => {
+                members.iter().fold(own, |highest, (name, value)| {
+                    join(highest.join(below(name, value)), by_name(name))
+                })
+            }
+            Value::Array(items) if depth < DEEPEST => {
+                let items = items.iter().enumerate();
+                items.fold(own, |highest, (index, item)| {
+                    highest.join(below(&index.to_string(), item))
+                })
+            }
+            Value::String(name) => join(own, by_name(name)),
+            _ => own,
+        }
     }
 
     /// Works inside a column or a header: what it declares covers all below, whatever is declared there.
@@ -213,12 +251,14 @@ impl Splitter<'_> {
         }
     }
 
-    /// A name as it may be shown. One that does not read like the name of a field counts as a value of the source.
+    /// A name as it may be shown. One that does not read like the name of a field counts as a value of the source, and
+    /// any as the column or the header that it stands in.
     pub(super) fn key(&mut self, key: &str) -> String {
-        if is_plain_name(key) {
-            return key.to_owned();
-        }
-        as_text(&self.cell("NAME", self.source, Value::String(key.to_owned())))
+        let class = match is_plain_name(key) {
+            true => Class::Public,
+            false => self.source,
+        };
+        as_text(&self.cell("NAME", class, Value::String(key.to_owned())))
     }
 }
 

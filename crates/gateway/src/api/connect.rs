@@ -90,7 +90,7 @@ pub(crate) async fn call(
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         let status = match failure {
-            Failure::Arguments(_) | Failure::Refused(_) | Failure::Rejected(_) => {
+            Failure::Arguments(_) | Failure::Refused(_) | Failure::Rejected(_) | Failure::Unfinished(_) => {
                 StatusCode::UNPROCESSABLE_ENTITY
             }
             Failure::Missing(_) => StatusCode::NOT_FOUND,
