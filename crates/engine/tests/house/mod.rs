@@ -84,13 +84,23 @@ impl House {
     /// The same with a vault that something was done to before.
     pub fn over(directory: &Path, tools: impl IntoIterator<Item = ToolFacts>, vault: Vault) -> Self {
         let store = SqliteStore::open(directory.join("tidegate.db"), SqliteOptions::default()).unwrap();
-        Self::start_on(directory, tools, Arc::new(store))
+        Self::of(directory, tools, Arc::new(store), vault)
     }
 
+    /// The same on a store that is somebody's own.
     pub fn start_on(
         directory: &Path,
         tools: impl IntoIterator<Item = ToolFacts>,
         store: Arc<dyn SessionStore>,
+    ) -> Self {
+        Self::of(directory, tools, store, vault(directory))
+    }
+
+    fn of(
+        directory: &Path,
+        tools: impl IntoIterator<Item = ToolFacts>,
+        store: Arc<dyn SessionStore>,
+        vault: Vault,
     ) -> Self {
         let ledger_dir = directory.join("ledger");
         let ledger = Ledger::open(&ledger_dir, Options::new(&ledger_dir)).unwrap();
