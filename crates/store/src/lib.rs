@@ -16,6 +16,7 @@ mod session;
 mod shared;
 mod sqlite;
 mod token;
+mod whereabouts;
 
 pub use contract::{Change, OpenError, SessionStore, StoreError, TokenStore};
 pub use gates::{
@@ -30,3 +31,4 @@ pub use session::{Admitted, Opening, Reset, Resumption, Session};
 pub use shared::{Hidden, Remote, Row, Rows, Shared};
 pub use sqlite::{SqliteOptions, SqliteStore};
 pub use token::{TokenDigest, TokenRecord};
+pub use whereabouts::{Elsewhere, note_server, state_file};

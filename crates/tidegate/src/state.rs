@@ -6,16 +6,14 @@ use tidegate_core::Ident;
 use tidegate_engine::Provenance;
 use tidegate_ledger::{Ledger, PooledIndex};
 use tidegate_store::{
-    GateStore, Hidden, MemoryStore, OriginStore, Remote, SessionStore, SqliteOptions, SqliteStore, TokenStore,
+    GateStore, Hidden, MemoryStore, OriginStore, Remote, SessionStore, SqliteOptions, SqliteStore,
+    TokenStore, note_server, state_file,
 };
 use tidegate_store_postgres::PostgresStore;
 use tidegate_store_redis::RedisStore;
 
 use crate::config::{Config, Store, StoreKind};
 use crate::failure::Failure;
-
-/// The file in the data directory that holds sessions and tokens.
-const STATE_FILE: &str = "tidegate.db";
 
 /// Notes, kinship and the origins of values.
 pub(crate) trait Annex: MemoryStore + OriginStore {}
@@ -74,11 +72,16 @@ impl State for RedisStore {
 /// Opens the sessions and tokens that the configuration names.
 pub(crate) async fn open_store(config: &Config) -> Result<Arc<dyn State>, Failure> {
     let Some((kind, remote)) = server(config)? else {
-        let store = SqliteStore::open(config.data_dir.join(STATE_FILE), SqliteOptions::default());
+        let file = state_file(&config.data_dir).map_err(Failure::environment)?;
+        let store = SqliteStore::open(file, SqliteOptions::default());
         let shown = config.data_dir.display();
         let failed = |error| Failure::environment(format_args!("state in {shown}: {error}"));
         return Ok(Arc::new(store.map_err(failed)?));
     };
+    // First, so that nobody who has the directory alone takes it for a state without sessions.
+    let shown = config.data_dir.display();
+    note_server(&config.data_dir)
+        .map_err(|error| Failure::environment(format_args!("data_dir {shown}: {error}")))?;
     let opened: Result<Arc<dyn State>, _> = match kind {
         StoreKind::Postgres => tidegate_store_postgres::connect(&remote)
             .await
@@ -93,7 +96,7 @@ pub(crate) async fn open_store(config: &Config) -> Result<Arc<dyn State>, Failur
 /// Opens the sessions and tokens that are there. Where nothing was ever kept nothing is begun: the directory may be mistyped.
 pub(crate) async fn open_kept_store(config: &Config) -> Result<Arc<dyn State>, Failure> {
     let is_file = matches!(config.store, Store::Embedded);
-    if is_file && !config.data_dir.join(STATE_FILE).exists() {
+    if is_file && state_file(&config.data_dir).is_ok_and(|file| !file.exists()) {
         return Err(Failure::no(format_args!(
             "nothing is kept in {}: no gateway ran on it and no token was made; is it the right --data-dir?",
             config.data_dir.display()

@@ -87,6 +87,9 @@ fn what_cannot_be_read_is_said_plainly() {
 fn what_went_wrong_is_said_with_what_to_do() {
     let place = Place::new();
     let token = ["--token", "tg_any"];
+    // A gateway with [store] ran on this one.
+    std::fs::create_dir(place.path("shared")).unwrap();
+    std::fs::write(place.path("shared/state-on-server"), "").unwrap();
     // Nobody listens on the port of a listener that is gone.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -102,6 +105,11 @@ fn what_went_wrong_is_said_with_what_to_do() {
             "no gateway answers at",
         ),
         ([&reset[..], &at, &token].concat(), 3, "`tidegate serve`"),
+        (
+            vec!["token", "list", "--data-dir", "shared"],
+            3,
+            "state-on-server",
+        ),
         (
             vec!["token", "list", "--data-dir", "mistyped"],
             1,

@@ -26,7 +26,7 @@ use tidegate_engine::{
 };
 use tidegate_ledger::vault::{KeySource, Vault};
 use tidegate_ledger::{Ledger, OpenError, Options, Reader};
-use tidegate_store::{Mirror, Session, SqliteOptions, SqliteStore};
+use tidegate_store::{Mirror, Session, SqliteOptions, SqliteStore, state_file};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::tool::{Refusal, Tool, class, name};
@@ -44,9 +44,6 @@ create_exception!(
     PyException,
     "The data directory or the session has to be opened first."
 );
-
-/// The file in a data directory that holds sessions and tokens; the gateway's own.
-const STATE_FILE: &str = "tidegate.db";
 
 /// The most processes at once that use one data directory in process.
 const MOST_PROCESSES: usize = 1_024;
@@ -215,7 +212,9 @@ impl Open {
             cache_bytes: CACHE_BYTES,
             ..SqliteOptions::default()
         };
-        let store = SqliteStore::open(data_dir.join(STATE_FILE), options).map_err(|error| failed(&error))?;
+        // Where the sessions are on a server, this process does not know which: an empty file would be no label at all.
+        let file = state_file(data_dir).map_err(|elsewhere| format!("{elsewhere}; set TIDEGATE_URL"))?;
+        let store = SqliteStore::open(file, options).map_err(|error| failed(&error))?;
         let runtime = Builder::new_current_thread()
             .enable_time()
             .build()

@@ -16,6 +16,7 @@ from tidegate import (
     AsyncPrivateData,
     DataSensitivity,
     PrivateData,
+    StateError,
     ToolPermission,
     ToolPermissionError,
     get_tool_permissions,
@@ -218,6 +219,18 @@ def test_no_state_is_a_refusal(tmp_path: Any) -> None:
     with pytest.raises(ToolPermissionError) as caught:
         function("x")
     assert caught.value.rule == "state-unavailable" and ran == []
+
+
+def test_state_on_a_server_is_not_looked_for_in_the_directory(place: Any) -> None:
+    place.mkdir()
+    (place / "state-on-server").touch()
+    tidegate.configure(data_dir=place)
+    ran.clear()
+    with pytest.raises(ToolPermissionError) as caught:
+        function("x")
+    assert caught.value.rule == "state-unavailable" and ran == []
+    with pytest.raises(StateError, match="TIDEGATE_URL"):
+        PrivateData("alice", "s").add_private_dataset("d")
 
 
 def test_a_session_of_another_user_is_refused() -> None:
