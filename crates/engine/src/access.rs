@@ -34,7 +34,7 @@ pub enum Act {
     Resolve,
     /// List sessions and read what happened in them.
     Browse,
-    /// See what waits for a person.
+    /// See what waits for a person, and what a person should look at.
     Review,
     /// Approve or deny what waits.
     Decide,
@@ -42,11 +42,13 @@ pub enum Act {
     Reveal,
     /// Ask another person for a decision.
     Ask,
+    /// Say whether a source is assigned the right class.
+    Settle,
 }
 
 impl Act {
     /// Every act.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Open,
         Self::Look,
         Self::Call,
@@ -59,6 +61,7 @@ impl Act {
         Self::Decide,
         Self::Reveal,
         Self::Ask,
+        Self::Settle,
     ];
 
     /// What it is called in a record.
@@ -77,6 +80,7 @@ impl Act {
             Self::Decide => "decide",
             Self::Reveal => "reveal",
             Self::Ask => "ask",
+            Self::Settle => "settle",
         }
     }
 
@@ -92,10 +96,11 @@ impl Act {
             Self::Reset => "reset sessions",
             Self::Resolve => "resolve stubs and handles",
             Self::Browse => "list sessions and read their history",
-            Self::Review => "see gates",
+            Self::Review => "see gates and class reviews",
             Self::Decide => "decide about gates",
             Self::Reveal => "be shown raw what a gate is about",
             Self::Ask => "ask for a decision",
+            Self::Settle => "settle class reviews",
         }
     }
 }
@@ -143,6 +148,11 @@ pub const fn reach(role: Role, act: Act) -> Reach {
         (Role::Auditor, Act::Decide | Act::Ask) => Reach::Nothing,
         (Role::PiiAuthorizedReviewer, Act::Reveal) => Reach::All,
         (Role::HumanOperator | Role::Auditor | Role::Admin, Act::Reveal) => Reach::Nothing,
+        // Classes are the operator's: whoever may see raw personal data need not know where it should stand.
+        (Role::HumanOperator | Role::Admin, Act::Settle) => Reach::All,
+        (Role::Agent | Role::Connector | Role::PiiAuthorizedReviewer | Role::Auditor, Act::Settle) => {
+            Reach::Nothing
+        }
         (Role::HumanOperator, Act::Look | Act::SpeakForOperator) => Reach::All,
         (Role::HumanOperator, Act::Open | Act::Call | Act::Bring | Act::Reset) => Reach::Nothing,
         (Role::PiiAuthorizedReviewer | Role::Auditor, Act::Look) => Reach::All,
@@ -210,6 +220,15 @@ mod tests {
                 all(role == Role::PiiAuthorizedReviewer),
                 "{role}"
             );
+        }
+    }
+
+    #[test]
+    fn classes_are_settled_by_operators() {
+        for role in Role::ALL {
+            let settles = matches!(role, Role::HumanOperator | Role::Admin);
+            let expected = if settles { Reach::All } else { Reach::Nothing };
+            assert_eq!(reach(role, Act::Settle), expected, "{role}");
         }
     }
 

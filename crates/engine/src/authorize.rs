@@ -14,6 +14,7 @@ use crate::engine::now;
 use crate::gates::{Call, Carrier};
 use crate::inspect::Found;
 use crate::provenance::{spelled, word};
+use crate::reviews::LeakedTo;
 use crate::{AccessError, DecisionRecord, Engine, Interrupted, Payload, RecordError, Unveiling};
 
 /// How long after the session was read a decision about it may still be given out.
@@ -104,6 +105,7 @@ impl Engine {
         let evidence = self.evidence_of_leak(&record, known, arguments).await?;
         let mut events = self.decision_events(&record, known, arguments);
         events.extend(found.exit_events(id, &shown));
+        let leaks = evidence.is_some();
         events.extend(evidence.map(|pointer| egress_block(&record, pointer)));
         events.append(&mut passage.events);
         // INVARIANT (durable before visible): the decision is on the record before anyone can act on it.
@@ -114,6 +116,10 @@ impl Engine {
             return Err(AccessError::Store(StoreError::Overloaded));
         }
         self.observer.decided(&record);
+        if leaks {
+            let to = known.map_or(LeakedTo::UnknownTool, |tool| LeakedTo::Tool(&tool.name));
+            self.review_leak(&session, to).await;
+        }
         Ok(Authorized {
             decision,
             session,

@@ -109,11 +109,7 @@ impl Engine {
     /// When the caller may not, or a change of the policy cannot be recorded.
     pub async fn tools(&self, caller: &Caller) -> Result<Tools, AccessError> {
         self.admit_watcher(caller, None).await?;
-        let (control, version) = match self.standing().await {
-            Ok(standing) => (Arc::clone(&standing.control), standing.version.clone()),
-            Err(AccessError::Authority(_)) => (self.control(), self.policy.version.clone()),
-            Err(error) => return Err(error),
-        };
+        let (control, version) = self.control_in_force().await?;
         let declared = |name: &Name| self.policy.control.find(name.as_str()).is_some();
         let names = control.iter().map(|tool| tool.name.clone());
         let undeclared = names.filter(|name| !declared(name)).collect();
@@ -122,6 +118,15 @@ impl Engine {
             version,
             undeclared,
         })
+    }
+
+    /// The control list as the authority has it, or as it is declared while the authority is silent.
+    pub(crate) async fn control_in_force(&self) -> Result<(Arc<ControlList>, PolicyVersion), AccessError> {
+        match self.standing().await {
+            Ok(standing) => Ok((Arc::clone(&standing.control), standing.version.clone())),
+            Err(AccessError::Authority(_)) => Ok((self.control(), self.policy.version.clone())),
+            Err(error) => Err(error),
+        }
     }
 
     /// How often each exit let a finding pass, among the latest that are on the record.

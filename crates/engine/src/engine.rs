@@ -20,6 +20,7 @@ use crate::model::Model;
 use crate::origin::Origins;
 use crate::provenance::word;
 use crate::publish::PooledRecord;
+use crate::reviews::Reviews;
 use crate::runs::Runs;
 use crate::veil::Veils;
 use crate::watch::Watchers;
@@ -59,6 +60,7 @@ pub struct Engine {
     pub(crate) rules: ContextRules,
     pub(crate) runs: Option<Runs>,
     pub(crate) gates: Option<Gates>,
+    pub(crate) reviews: Option<Reviews>,
     pub(crate) pooled: Option<PooledRecord>,
     pub(crate) veils: Veils,
     /// Held by whoever records what was destroyed.
@@ -96,6 +98,7 @@ impl Engine {
             rules: ContextRules::none(),
             runs: None,
             gates: None,
+            reviews: None,
             pooled: None,
             veils: Veils::new(),
             settling: tokio::sync::Mutex::default(),
@@ -160,6 +163,15 @@ impl Engine {
             return Err(AccessError::NoSession);
         }
         Ok(session)
+    }
+
+    /// Lets those pass whose role reaches to what people decide about, and leaves an administrator's trace.
+    pub(crate) async fn admit_person(&self, caller: &Caller, act: Act) -> Result<(), AccessError> {
+        let role = caller.role;
+        if reach(role, act) != Reach::All {
+            return Err(AccessError::Forbidden { role, act });
+        }
+        self.note_admin(caller, act, None).await
     }
 
     /// An administrator's token leaves a trace wherever it is used, before anything is done with it.

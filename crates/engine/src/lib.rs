@@ -30,6 +30,7 @@ mod policy;
 mod provenance;
 mod publish;
 mod record;
+mod reviews;
 mod runs;
 mod sessions;
 mod unanswered;
@@ -64,6 +65,7 @@ pub use policy::{Policy, PolicyVersion};
 pub use provenance::{Provenance, RecordError};
 pub use publish::PooledRecord;
 pub use record::{DecisionRecord, Observer};
+pub use reviews::{ReviewError, ReviewPage, ReviewView};
 pub use runs::{
     Answer, AnswerSchema, BadSchema, ChildError, ChildRequest, Field, Memory, Note, NoteError, Noted,
     Recalled, Returned, RunRules,

@@ -11,6 +11,7 @@ use crate::access::{Act, Caller};
 use crate::engine::now;
 use crate::gates::{OutputPassage, Shown};
 use crate::provenance::word;
+use crate::reviews::LeakedTo;
 use crate::{DeliverError, Engine, Interrupted, Payload};
 
 /// What is to be done with an output.
@@ -116,6 +117,9 @@ impl Engine {
         };
         events.push(delivered.into());
         self.provenance.note(id, events, now()).await?;
+        if matches!(held, Held::Waits(_) | Held::New(..)) {
+            self.review_leak(&session, LeakedTo::Reader).await;
+        }
         let gate = match held {
             Held::Free => None,
             Held::Waits(gate) => gate,

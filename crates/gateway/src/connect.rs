@@ -4,6 +4,7 @@
 //! of connectors. Only the call differs: the gateway makes it itself, between the same two steps.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -12,7 +13,7 @@ use tidegate_core::{Decision, FieldClasses, Ident, Name, Refusal, Tool};
 use tidegate_engine::{
     AccessError, Bringing, Caller, Catalogued, DeliverError, Delivered, Engine, Form, Payload, VeilError,
 };
-use tidegate_store::{Gate, Session};
+use tidegate_store::{Gate, ReviewCause, Session};
 
 use crate::mcp::{Definition, Kind, Object, Pins, Standing, digest, said};
 
@@ -22,6 +23,15 @@ pub struct Connectors {
     tools: HashMap<Name, (Arc<dyn Connector>, Offer)>,
     /// In the order of the configuration.
     order: Vec<Name>,
+    /// What the words of others said now for the first time, and what they said otherwise than before.
+    seen: Seen,
+}
+
+/// Tools that speak in words of others, as those words stand to what was seen of them before.
+#[derive(Default)]
+struct Seen {
+    new: Vec<Name>,
+    changed: Vec<Name>,
 }
 
 /// Why connectors cannot be used together.
@@ -130,10 +140,14 @@ impl Connectors {
                 gives_orders,
             };
             let checked = pins.check(connector.name(), std::slice::from_ref(&definition))?;
-            if !checked
-                .first()
-                .is_some_and(|checked| checked.standing == Standing::Trusted)
-            {
+            let checked = checked.first();
+            if checked.is_some_and(|checked| checked.is_first) {
+                self.seen.new.push(name.clone());
+            }
+            if checked.is_some_and(|checked| checked.changed_now()) {
+                self.seen.changed.push(name.clone());
+            }
+            if checked.is_none_or(|checked| checked.standing != Standing::Trusted) {
                 held.push(name.clone());
             }
         }
@@ -141,6 +155,33 @@ impl Connectors {
         self.order.retain(|name| !held.contains(name));
         self.tools.retain(|name, _| !held.contains(name));
         Ok((self, held))
+    }
+
+    /// Has somebody look at the classes of what is new: a connector, and a tool that a known connector has since now; and of
+    /// tools that became others.
+    pub async fn open_reviews(&self, engine: &Engine) {
+        let mut known = HashMap::new();
+        for name in &self.order {
+            let Some((connector, _)) = self.tools.get(name) else {
+                continue;
+            };
+            if let (Ok(source), Entry::Vacant(entry)) =
+                (Name::parse(connector.name()), known.entry(connector.name()))
+            {
+                let is_new = engine.review_class(ReviewCause::NewConnector, &source).await;
+                entry.insert(!is_new);
+            }
+        }
+        for name in &self.seen.new {
+            let connector = name.as_str().split_once('.').map(|(connector, _)| connector);
+            // Whoever looks at a new connector looks at all of its tools.
+            if connector.is_some_and(|connector| known.get(connector) == Some(&true)) {
+                engine.review_class(ReviewCause::NewTool, name).await;
+            }
+        }
+        for name in &self.seen.changed {
+            engine.review_class(ReviewCause::ChangedTool, name).await;
+        }
     }
 
     /// Whether there are none.

@@ -2,6 +2,7 @@
 //! repeat what was sent.
 
 mod gates;
+mod reviews;
 mod runs;
 
 use axum::http::{HeaderValue, StatusCode, header};

@@ -174,6 +174,8 @@ fn documented_routes() -> OpenApiRouter<App> {
         .routes(routes!(api::gates::reveal))
         .routes(routes!(api::gates::ask, api::gates::of_session))
         .routes(routes!(api::gates::await_one))
+        .routes(routes!(api::reviews::class_reviews))
+        .routes(routes!(api::reviews::settle))
         .routes(routes!(api::provenance::records))
         .routes(routes!(api::provenance::proof))
         .routes(routes!(health::live))

@@ -38,6 +38,7 @@ async fn every_answer_tells_the_browser_what_it_may_do() {
         "/console/sessions/nobody",
         "/console/queue",
         "/console/gates/nobody",
+        "/console/reviews",
         "/console/tools",
         "/console/plan",
         "/console/record",

@@ -93,6 +93,23 @@ fn events(ledger: &Ledger, pointer: EvidencePointer) -> Vec<Event> {
                 evidence_pointer: pointer,
             }
             .into(),
+            ClassReviewOpened {
+                review_id: name("r1"),
+                source: name("files.read"),
+                cause: name("new_tool"),
+                class: full.then_some(Class::Confidential),
+                ceiling: full.then_some(Class::Public),
+            }
+            .into(),
+            ClassReviewSettled {
+                review_id: name("r1"),
+                source: name("files.read"),
+                verdict: name("assigned-right"),
+                by: name("ann"),
+                role: Role::HumanOperator,
+                reason: Reason::new("public pages only"),
+            }
+            .into(),
             PolicyChanged {
                 digest: PublicDigest::of(b"policy"),
                 previous: full.then(|| PublicDigest::of(b"before")),

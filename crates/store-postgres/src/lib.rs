@@ -1,4 +1,4 @@
-//! Sessions, tokens, notes, gates and evidence in PostgreSQL, for many gateways on one state.
+//! Sessions, tokens, notes, gates, class reviews and evidence in PostgreSQL, for many gateways on one state.
 //!
 //! What a change is stands in [`tidegate_store::Shared`]; here is what the server has to do for it, each one statement. Reads
 //! and changes have connections of their own, so that a read never waits behind somebody's disk. A question that the server does
@@ -12,6 +12,7 @@ mod lanes;
 mod migrate;
 mod query;
 mod records;
+mod reviews;
 mod rows;
 mod server;
 mod tls;

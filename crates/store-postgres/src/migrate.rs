@@ -15,6 +15,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("gates/gates.sql"),
     include_str!("annex/tree.sql"),
     include_str!("vault/owed.sql"),
+    include_str!("reviews/reviews.sql"),
 ];
 
 pub(crate) async fn run(server: &Server) -> Result<(), StoreError> {

@@ -3,6 +3,7 @@
 use crate::annex::AnnexQuery;
 use crate::gates::GateStatement;
 use crate::records::RecordQuery;
+use crate::reviews::ReviewStatement;
 use crate::vault::VaultQuery;
 
 /// A statement that is prepared on every connection.
@@ -22,6 +23,7 @@ pub(crate) enum Query {
     Probe,
     Annex(AnnexQuery),
     Gate(GateStatement),
+    Review(ReviewStatement),
     Vault(VaultQuery),
     Record(RecordQuery),
 }
@@ -130,6 +132,7 @@ impl Query {
             Self::Probe => "UPDATE store SET probes = probes + 1",
             Self::Annex(query) => query.sql(),
             Self::Gate(query) => query.sql(),
+            Self::Review(query) => query.sql(),
             Self::Vault(query) => query.sql(),
             Self::Record(query) => query.sql(),
         }

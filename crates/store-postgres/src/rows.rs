@@ -13,6 +13,7 @@ use crate::gates::GateStatement;
 use crate::lanes::{Lanes, Refused, Values};
 use crate::migrate;
 use crate::query::Query;
+use crate::reviews::ReviewStatement;
 use crate::server::Server;
 
 /// How many connections read and how many write, and how many questions may wait on each.
@@ -20,12 +21,15 @@ const READING: (usize, usize) = (4, 16_384);
 const WRITING: (usize, usize) = (12, 4_096);
 /// The same for gates: people are slower than machines.
 const GATES: (usize, usize) = (2, 4_096);
+/// The same for class reviews, which are rarer still.
+const REVIEWS: (usize, usize) = (1, 1_024);
 
 /// Rows in PostgreSQL.
 pub struct PostgresRows {
     reading: Lanes,
     writing: Lanes,
     gates: Lanes,
+    reviews: Lanes,
     changes: Changes,
     /// The ledger this handle writes to, and the fence it was given.
     claim: RwLock<Option<(Ident, i64)>>,
@@ -39,6 +43,7 @@ impl PostgresRows {
             reading: Lanes::new(Arc::clone(&server), &Query::READS, READING.0, READING.1),
             writing: Lanes::new(Arc::clone(&server), &Query::WRITES, WRITING.0, WRITING.1),
             gates: Lanes::new(Arc::clone(&server), &GateStatement::ALL, GATES.0, GATES.1),
+            reviews: Lanes::new(Arc::clone(&server), &ReviewStatement::ALL, REVIEWS.0, REVIEWS.1),
             changes: Changes::follow(server),
             claim: RwLock::new(None),
         })
@@ -63,6 +68,15 @@ impl PostgresRows {
         values: Values<'_>,
     ) -> Result<Vec<tokio_postgres::Row>, StoreError> {
         Ok(self.gates.rows(Query::Gate(statement), values).await?)
+    }
+
+    /// The rows that a statement about class reviews gives.
+    pub(crate) async fn ask_reviews(
+        &self,
+        statement: ReviewStatement,
+        values: Values<'_>,
+    ) -> Result<Vec<tokio_postgres::Row>, StoreError> {
+        Ok(self.reviews.rows(Query::Review(statement), values).await?)
     }
 
     /// The rows that a change gives.

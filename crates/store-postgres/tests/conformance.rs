@@ -43,6 +43,13 @@ async fn the_suite_of_gates() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_suite_of_class_reviews() {
+    if let Some(url) = services::address("TIDEGATE_TEST_POSTGRES").unwrap() {
+        conformance::run_reviews(|case| open(&url, case)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_suite_for_many_gateways() {
     if let Some(url) = services::address("TIDEGATE_TEST_POSTGRES").unwrap() {
         conformance::run_shared(|case| open(&url, case)).await;

@@ -17,6 +17,7 @@ fn check(options: &SqliteOptions) {
         conformance::run_origins(open).await;
         conformance::run_memory(open).await;
         conformance::run_gates(open).await;
+        conformance::run_reviews(open).await;
     });
 }
 

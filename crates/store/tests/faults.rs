@@ -207,7 +207,7 @@ async fn a_file_that_is_not_ours_is_refused_and_left_alone() {
         .unwrap();
     assert_eq!(
         open(&file).err(),
-        Some(StoreError::TooNew { found: 99, known: 6 })
+        Some(StoreError::TooNew { found: 99, known: 7 })
     );
 
     let (_dir, file) = state();

@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     check, completions, demo, doctor, egress, evidence, explain, fga, gates, init, ledger, mcp, pdf_text,
-    pins, run, scan, serve, session, token, wrap,
+    pins, reviews, run, scan, serve, session, token, wrap,
 };
 use crate::failure::Failure;
 
@@ -49,6 +49,7 @@ enum Command {
     Pins(pins::Pins),
     Session(session::Session),
     Gates(gates::Gates),
+    Reviews(reviews::Reviews),
     Scan(scan::Scan),
     Explain(explain::Explain),
     Ledger(ledger::Ledger),
@@ -83,6 +84,7 @@ impl Cli {
             Command::Token(command) => command.run(),
             Command::Session(command) => command.run(),
             Command::Gates(command) => command.run(),
+            Command::Reviews(command) => command.run(),
             Command::Scan(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Ledger(command) => command.run(),

@@ -6,8 +6,8 @@ use tidegate_core::Ident;
 use tidegate_engine::Provenance;
 use tidegate_ledger::{Ledger, PooledIndex};
 use tidegate_store::{
-    GateStore, Hidden, MemoryStore, OriginStore, Remote, SessionStore, SqliteOptions, SqliteStore,
-    TokenStore, note_server, state_file,
+    GateStore, Hidden, MemoryStore, OriginStore, Remote, ReviewStore, SessionStore, SqliteOptions,
+    SqliteStore, TokenStore, note_server, state_file,
 };
 use tidegate_store_postgres::PostgresStore;
 use tidegate_store_redis::RedisStore;
@@ -29,6 +29,9 @@ pub(crate) trait State: SessionStore + TokenStore {
     /// Where gates are kept beside them. A server that keeps none has nobody to ask: there, what is held stays denied.
     fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>>;
 
+    /// Where class reviews are kept beside them. A server that keeps none opens none: what would have is on the ledger.
+    fn reviews(self: Arc<Self>) -> Option<Arc<dyn ReviewStore>>;
+
     /// Where gateways on the same state publish their records for auditors.
     fn pooled_index(&self) -> Option<Arc<dyn PooledIndex>> {
         None
@@ -43,6 +46,10 @@ impl State for SqliteStore {
     fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>> {
         Some(self)
     }
+
+    fn reviews(self: Arc<Self>) -> Option<Arc<dyn ReviewStore>> {
+        Some(self)
+    }
 }
 
 impl State for PostgresStore {
@@ -51,6 +58,10 @@ impl State for PostgresStore {
     }
 
     fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>> {
+        Some(self)
+    }
+
+    fn reviews(self: Arc<Self>) -> Option<Arc<dyn ReviewStore>> {
         Some(self)
     }
 
@@ -65,6 +76,10 @@ impl State for RedisStore {
     }
 
     fn gates(self: Arc<Self>) -> Option<Arc<dyn GateStore>> {
+        None
+    }
+
+    fn reviews(self: Arc<Self>) -> Option<Arc<dyn ReviewStore>> {
         None
     }
 }

@@ -87,7 +87,7 @@ impl Gateway {
         if !config.servers.is_empty() || !connectors.is_empty() || config.sandbox.enabled {
             app = app.with_mcp(mcp(config, &engine, &connectors)?);
         }
-        app = app.with_connectors(connectors);
+        app = app.with_connectors(Arc::clone(&connectors));
         let server = Server::bind(config.listen).await.map_err(Failure::environment)?;
         let exit = egress::open(config, &engine, Arc::clone(&store) as _, server.address()).await?;
         if let Some((proxy, listener)) = &exit {
@@ -97,6 +97,7 @@ impl Gateway {
         engine.started(previous).await.map_err(Failure::environment)?;
         engine.tidy_up_ended().await.map_err(Failure::environment)?;
         engine.end_left_gates().await.map_err(Failure::environment)?;
+        connectors.open_reviews(&engine).await;
         Ok(Self {
             store,
             engine,
@@ -168,6 +169,7 @@ impl LocalGateway {
         let webhook = gates::webhook(&config.gates)?;
         let (engine, _, connectors) = local_engine(config).await?;
         let connectors = connect::trusted(connectors, &engine, config).await?;
+        connectors.open_reviews(&engine).await;
         let mcp = mcp(config, &engine, &connectors)?;
         Ok(Self { engine, mcp, webhook })
     }
@@ -386,6 +388,7 @@ fn engine(
     };
     let annex = Arc::clone(&store).annex();
     let kept_gates = Arc::clone(&store).gates();
+    let kept_reviews = Arc::clone(&store).reviews();
     let pooled = match store.pooled_index() {
         Some(index) => Some(PooledRecord::new(index, ledger_name(provenance.ledger())?)),
         None => None,
@@ -407,6 +410,9 @@ fn engine(
         engine = engine
             .with_gates(gates, &key, config.gates.rules.clone())
             .map_err(Failure::environment)?;
+    }
+    if let Some(reviews) = kept_reviews {
+        engine = engine.with_reviews(reviews);
     }
     Ok(match annex {
         Some(annex) => engine

@@ -13,6 +13,7 @@ use tidegate_store::{Session, StoreError};
 use super::{Egress, EgressSession, Target};
 use crate::engine::now;
 use crate::provenance::{spelled, word};
+use crate::reviews::LeakedTo;
 use crate::{AccessError, DecisionRecord, Interrupted, Payload};
 
 /// How long after the session was read a decision about it may still be given out.
@@ -77,10 +78,14 @@ impl Egress {
                 Err(fault) => carried.fault(&tool, &session, fault),
             };
         }
-        self.record(&session, &tool, &decision, &carried, sent).await?;
+        let leaks = self.record(&session, &tool, &decision, &carried, sent).await?;
         // A gateway that was stopped in between must not come back with what it knew before.
         if looked.elapsed() > DECISION_HOLDS {
             return Err(AccessError::Store(StoreError::Overloaded));
+        }
+        if leaks {
+            let to = LeakedTo::Destination(self.destination(&target.host));
+            self.engine.review_leak(&session, to).await;
         }
         match (decision, found) {
             (Decision::Allow(permit), Some(way)) => Ok(Passage::Open(permit.clear(way))),
@@ -140,6 +145,7 @@ impl Egress {
         }
         self.record(&session, &tool, &decision, &carried, &Sent::default())
             .await
+            .map(|_| ())
     }
 
     /// Whether the session may still have a connection that is open. What the destination itself sent back does not
@@ -185,6 +191,7 @@ impl Egress {
         Ok(carried)
     }
 
+    /// Puts a decision on the record. Says whether it stopped a leak.
     async fn record(
         &self,
         session: &Session,
@@ -192,7 +199,7 @@ impl Egress {
         decision: &Decision,
         carried: &Carried,
         sent: &Sent,
-    ) -> Result<(), AccessError> {
+    ) -> Result<bool, AccessError> {
         let record = DecisionRecord {
             at: now(),
             session,
@@ -226,7 +233,7 @@ impl Egress {
             .note(&session.id, events, record.at)
             .await?;
         self.engine.observer.decided(&record);
-        Ok(())
+        Ok(leaks)
     }
 
     /// What was about to leak is put away, so that a reviewer can see what was stopped.

@@ -8,7 +8,7 @@ use tidegate_store::{Gate, GateAnswer, GateKind, GateState, Mirror, Resumption};
 use super::{GateError, GateView, Gates, later, spent_event};
 use crate::access::{Act, Caller};
 use crate::engine::now;
-use crate::{AccessError, Engine, ResetError};
+use crate::{AccessError, Engine, Interrupted, ResetError};
 
 /// The longest reason, in characters: what the record keeps of it.
 const MOST_REASON_CHARS: usize = Reason::MAX_CHARS;
@@ -32,7 +32,7 @@ impl Engine {
         approve: bool,
         reason: &str,
     ) -> Result<GateView, GateError> {
-        self.admit_to_gates(caller, Act::Decide).await?;
+        self.admit_person(caller, Act::Decide).await?;
         let reason = self.reason(reason)?;
         let gates = self.gates_or_off()?;
         let session = self.find_gate(id).await?.session;
@@ -166,13 +166,18 @@ impl Engine {
         Ok(())
     }
 
-    /// A reason within its bounds, without what a rule knows for a value.
+    /// A reason for what is done with a gate.
     pub(super) fn reason(&self, reason: &str) -> Result<String, GateError> {
+        self.plain_reason(reason)?.ok_or(GateError::Reason)
+    }
+
+    /// A reason without what a rule knows for a value; nothing when it is missing or too long.
+    pub(crate) fn plain_reason(&self, reason: &str) -> Result<Option<String>, Interrupted> {
         let reason = reason.trim();
         if reason.is_empty() || reason.chars().count() > MOST_REASON_CHARS {
-            return Err(GateError::Reason);
+            return Ok(None);
         }
-        Ok(self.plain_words(reason)?)
+        self.plain_words(reason).map(Some)
     }
 }
 

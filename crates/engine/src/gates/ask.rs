@@ -30,7 +30,7 @@ impl Engine {
         wish: Wish,
         reason: &str,
     ) -> Result<GateView, GateError> {
-        self.admit_to_gates(caller, Act::Ask).await?;
+        self.admit_person(caller, Act::Ask).await?;
         let reason = self.reason(reason)?;
         let gates = self.gates_or_off()?;
         let session = self.store.current(session).await?.ok_or(AccessError::NoSession)?;

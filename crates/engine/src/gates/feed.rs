@@ -77,7 +77,7 @@ impl Engine {
     /// # Errors
     /// When the caller may not see gates.
     pub async fn follow_gates(&self, caller: &Caller, after: Option<i64>) -> Result<GateFeed, GateError> {
-        self.admit_to_gates(caller, Act::Review).await?;
+        self.admit_person(caller, Act::Review).await?;
         let gates = self.gates_or_off()?;
         let moved = gates.moved.subscribe();
         let after = match after {

@@ -31,7 +31,7 @@ impl Engine {
         id: &Ident,
         reason: &str,
     ) -> Result<Revealed, GateError> {
-        self.admit_to_gates(caller, Act::Reveal).await?;
+        self.admit_person(caller, Act::Reveal).await?;
         let reason = self.reason(reason)?;
         let view = GateView::of(self.find_gate(id).await?, now());
         let clearance = clearance(caller.role);

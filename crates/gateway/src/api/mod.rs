@@ -11,6 +11,7 @@ pub(crate) mod gates;
 pub(crate) mod operator;
 pub(crate) mod plan;
 pub(crate) mod provenance;
+pub(crate) mod reviews;
 pub(crate) mod runs;
 pub(crate) mod sessions;
 pub(crate) mod veil;

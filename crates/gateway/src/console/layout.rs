@@ -13,6 +13,7 @@ use super::visitor::Visitor;
 pub(super) enum Part {
     Overview,
     Queue,
+    Reviews,
     Sessions,
     Tools,
     Plan,
@@ -20,9 +21,10 @@ pub(super) enum Part {
 }
 
 impl Part {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Overview,
         Self::Queue,
+        Self::Reviews,
         Self::Sessions,
         Self::Tools,
         Self::Plan,
@@ -33,6 +35,7 @@ impl Part {
         match self {
             Self::Overview => "Overview",
             Self::Queue => "Queue",
+            Self::Reviews => "Class reviews",
             Self::Sessions => "Sessions",
             Self::Tools => "Tools",
             Self::Plan => "Plan check",
@@ -44,6 +47,7 @@ impl Part {
         match self {
             Self::Overview => "/console",
             Self::Queue => "/console/queue",
+            Self::Reviews => "/console/reviews",
             Self::Sessions => "/console/sessions",
             Self::Tools => "/console/tools",
             Self::Plan => "/console/plan",
@@ -54,7 +58,7 @@ impl Part {
     /// Whether the menu offers it. Whether it may be had is the engine's to say, when it is asked for.
     fn is_for(self, visitor: &Visitor) -> bool {
         match self {
-            Self::Queue => reach(visitor.caller.role, Act::Review) == Reach::All,
+            Self::Queue | Self::Reviews => reach(visitor.caller.role, Act::Review) == Reach::All,
             Self::Record => may_audit(visitor.caller.role),
             Self::Overview | Self::Sessions | Self::Tools | Self::Plan => true,
         }

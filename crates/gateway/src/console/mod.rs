@@ -28,7 +28,7 @@ use tidegate_core::{Moment, Name};
 
 use crate::App;
 pub use oidc::{Oidc, OidcError, OidcSettings};
-use pages::{gate, overview, plan, provider, queue, record, session, sessions, sign_in, tools};
+use pages::{gate, overview, plan, provider, queue, record, reviews, session, sessions, sign_in, tools};
 use sign_ins::SignIns;
 
 /// What the console is told.
@@ -117,6 +117,8 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .route("/gates/{id}", get(gate::show))
         .route("/gates/{id}/decision", post(gate::decide))
         .route("/gates/{id}/reveal", post(gate::reveal))
+        .route("/reviews", get(reviews::show))
+        .route("/reviews/{id}", post(reviews::settle))
         .route("/sessions", get(sessions::show))
         .route("/sessions/{id}", get(session::show))
         .route("/sessions/{id}/stream", get(session::stream))

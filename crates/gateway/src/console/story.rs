@@ -199,6 +199,16 @@ fn of_people(event: &Event) -> Option<Story> {
             "Values shown",
             html! { (event.by) " (" (event.role) ") was shown " (class_chip(event.data_class)) " data: “" (event.reason.as_str()) "”" },
         ),
+        Event::ClassReviewOpened(event) => story(
+            "wait",
+            "Class to review",
+            html! { code { (event.source) } ": " code { (event.cause) } "." },
+        ),
+        Event::ClassReviewSettled(event) => story(
+            "good",
+            "Class reviewed",
+            html! { code { (event.source) } " is " code { (event.verdict) } ", by " (event.by) " (" (event.role) "): “" (event.reason.as_str()) "”" },
+        ),
         Event::TokenUsedByAdmin(event) => story(
             "calm",
             "Administrator",

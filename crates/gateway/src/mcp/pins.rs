@@ -137,6 +137,15 @@ pub struct Checked {
     pub standing: Standing,
     /// Whether it is held since now.
     pub newly_held: bool,
+    /// Whether it was never seen before.
+    pub is_first: bool,
+}
+
+impl Checked {
+    /// Whether it became another one now.
+    pub(crate) const fn changed_now(self) -> bool {
+        self.newly_held && !self.is_first
+    }
 }
 
 type Table = BTreeMap<String, BTreeMap<String, Pin>>;
@@ -242,12 +251,14 @@ fn stand(pins: &mut BTreeMap<String, Pin>, server: &str, definition: &Definition
         digest,
         gives_orders,
     } = definition;
+    let name = kind.pinned_as(name);
+    let is_first = !pins.contains_key(&name);
     let held = |newly_held| Checked {
         standing: Standing::Held,
         newly_held,
+        is_first,
     };
-    let name = kind.pinned_as(name);
-    if !pins.contains_key(&name) {
+    if is_first {
         if kind.count(pins) >= MOST_PINNED {
             return held(false);
         }
@@ -265,6 +276,7 @@ fn stand(pins: &mut BTreeMap<String, Pin>, server: &str, definition: &Definition
         return Checked {
             standing: Standing::Trusted,
             newly_held: false,
+            is_first,
         };
     }
     if pin.held.as_ref() == Some(digest) {
@@ -337,8 +349,14 @@ mod tests {
             *pins.check("files", &seen).unwrap().first().unwrap()
         };
         for kind in [Kind::Tool, Kind::Resource, Kind::Template, Kind::Prompt] {
-            assert_eq!(seen(kind, "a").standing, Standing::Trusted, "{kind:?}");
-            assert!(seen(kind, "b").newly_held, "{kind:?}");
+            let first = seen(kind, "a");
+            assert_eq!(
+                (first.standing, first.is_first),
+                (Standing::Trusted, true),
+                "{kind:?}"
+            );
+            let changed = seen(kind, "b");
+            assert!(changed.newly_held && changed.changed_now(), "{kind:?}");
             let again = seen(kind, "b");
             assert_eq!(
                 (again.standing, again.newly_held),
@@ -372,6 +390,14 @@ mod tests {
         let pins = Pins::in_directory(directory.path());
         assert_eq!(seen(&pins, "a", true), Standing::Held);
         assert_eq!(seen(&pins, "a", true), Standing::Held);
+        let orders = [Definition {
+            kind: Kind::Tool,
+            name: "write".to_owned(),
+            digest: "a".to_owned(),
+            gives_orders: true,
+        }];
+        let first = *pins.check("files", &orders).unwrap().first().unwrap();
+        assert!(first.newly_held && !first.changed_now());
         assert!(pins.approve("files", "read").unwrap());
         assert_eq!(seen(&pins, "a", true), Standing::Trusted);
     }

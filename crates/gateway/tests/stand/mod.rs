@@ -105,6 +105,7 @@ impl Stand {
             .with_runs(store.clone(), setting.runs);
         let key = OriginKey::in_file(&directory.path().join("origin.key")).unwrap();
         let engine = engine.with_gates(store.clone(), &key, setting.gates).unwrap();
+        let engine = engine.with_reviews(store.clone());
         let engine = engine.with_origins(Origins::new(store.clone(), key, Origins::BOUNDS));
         let engine = Arc::new(match setting.model {
             Some(model) => engine.with_model(model),

@@ -186,6 +186,41 @@ pub struct GateRevealed {
     pub evidence_pointer: EvidencePointer,
 }
 
+/// Somebody should look at the class that a source is assigned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClassReviewOpened {
+    /// The review.
+    pub review_id: Name,
+    /// The source: a tool, a connector, a destination, a dataset.
+    pub source: Name,
+    /// Why: it is new, it changed, or data above what may be given was on its way out.
+    pub cause: Name,
+    /// The class of what it returns, when it was assigned one.
+    #[serde(with = "wire::optional", skip_serializing_if = "Option::is_none", default)]
+    pub class: Option<Class>,
+    /// The highest class that it may be given, when it was assigned one.
+    #[serde(with = "wire::optional", skip_serializing_if = "Option::is_none", default)]
+    pub ceiling: Option<Class>,
+}
+
+/// A person looked at the class that a source is assigned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClassReviewSettled {
+    /// The review.
+    pub review_id: Name,
+    /// The source.
+    pub source: Name,
+    /// What they found: it was assigned right, or the configuration was changed.
+    pub verdict: Name,
+    /// Who looked.
+    pub by: Name,
+    /// In which role.
+    #[serde(with = "wire::spelled")]
+    pub role: Role,
+    /// Why, in their words.
+    pub reason: Reason,
+}
+
 /// Another policy took effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PolicyChanged {

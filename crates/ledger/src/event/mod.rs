@@ -1,7 +1,7 @@
 //! What a record can say. One struct for each event, with the field names auditors were promised.
 //!
 //! Names and classes, never values: every field is a class, a bounded name, a flag, a number, a digest or a pointer
-//! into the vault. The two places where a person's own words are kept are typed [`Reason`].
+//! into the vault. The places where a person's own words are kept are typed [`Reason`].
 
 mod access;
 mod control;
@@ -16,9 +16,9 @@ pub use access::{
     ContextAssembly, InjectionDetectionHit, OutputDelivery, PiiEgressBlock, ToolArgumentConstruction,
 };
 pub use control::{
-    CallUnanswered, ConnectionRefused, DatasetAdded, Decision, DefinitionHeld, EvidenceDestroyed, ExitUsed,
-    GateDecided, GateOpened, GateRevealed, GateSpent, GatewayStarted, GatewayStopped, PolicyChanged, Reset,
-    Rise, SessionOpened, TokenUsedByAdmin,
+    CallUnanswered, ClassReviewOpened, ClassReviewSettled, ConnectionRefused, DatasetAdded, Decision,
+    DefinitionHeld, EvidenceDestroyed, ExitUsed, GateDecided, GateOpened, GateRevealed, GateSpent,
+    GatewayStarted, GatewayStopped, PolicyChanged, Reset, Rise, SessionOpened, TokenUsedByAdmin,
 };
 pub use parts::{
     CitationOutcome, DestructionCause, Disposition, EvidencePointer, FieldNames, GateOutcome, MemoryAct,
@@ -76,6 +76,8 @@ events! {
     GateDecided => "gate_decided": "A person answered, or nobody did in time.",
     GateSpent => "gate_spent": "An approval was used up.",
     GateRevealed => "gate_revealed": "A reviewer was shown raw what a gate is about.",
+    ClassReviewOpened => "class_review_opened": "Somebody should look at the class that a source is assigned.",
+    ClassReviewSettled => "class_review_settled": "A person looked at the class that a source is assigned.",
     PolicyChanged => "policy_changed": "Another policy took effect.",
     TokenUsedByAdmin => "token_used_by_admin": "An administrator's token was used.",
     EvidenceDestroyed => "evidence_destroyed": "Evidence was destroyed.",
@@ -117,6 +119,8 @@ impl Event {
             | Self::GateOpened(_)
             | Self::GateDecided(_)
             | Self::GateSpent(_)
+            | Self::ClassReviewOpened(_)
+            | Self::ClassReviewSettled(_)
             | Self::PolicyChanged(_)
             | Self::TokenUsedByAdmin(_)
             | Self::ExitUsed(_)
@@ -137,6 +141,8 @@ impl Event {
             Self::GateOpened(event) => event.tool.as_ref(),
             Self::GateSpent(event) => event.tool.as_ref(),
             Self::ExitUsed(event) => Some(&event.tool),
+            Self::ClassReviewOpened(event) => Some(&event.source),
+            Self::ClassReviewSettled(event) => Some(&event.source),
             Self::ContextAssembly(_)
             | Self::InjectionDetectionHit(_)
             | Self::PiiEgressBlock(_)

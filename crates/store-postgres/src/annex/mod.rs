@@ -27,7 +27,7 @@ pub(crate) fn column<'a, T: tokio_postgres::types::FromSql<'a>>(
     row.try_get(place).map_err(|_| damaged())
 }
 
-fn class_of(text: &str) -> Result<Class, StoreError> {
+pub(crate) fn class_of(text: &str) -> Result<Class, StoreError> {
     let found = Class::ALL.into_iter().find(|class| class.as_str() == text);
     found.ok_or_else(damaged)
 }

@@ -10,6 +10,7 @@
 mod gates;
 mod memory;
 mod origins;
+mod reviews;
 mod sessions;
 mod tokens;
 
@@ -17,7 +18,10 @@ use std::sync::Arc;
 
 use tidegate_core::{Class, Entry, Ident, Kind, Kinds, Moment, Name};
 
-use crate::{GateStore, MemoryStore, Opening, OriginStore, SessionStore, TokenStore};
+use crate::{
+    GateStore, MemoryStore, Opening, OriginStore, ReviewQuery, ReviewStore, Reviewed, SessionStore,
+    TokenStore,
+};
 
 macro_rules! cases {
     ($open:ident; $($module:ident: $($case:ident),+;)+) => {
@@ -108,6 +112,42 @@ where
         racing_answers_have_one_winner,
         racing_spenders_have_one_winner,
         racing_openers_open_one,
+    );
+}
+
+/// Runs every case of [`ReviewStore`], each on a state of its own. What a case left must be the same to a handle that is opened
+/// afterwards.
+pub async fn run_reviews<S, F>(open: impl Fn(&'static str) -> F)
+where
+    S: ReviewStore + 'static,
+    F: Future<Output = S>,
+{
+    let all = ReviewQuery {
+        listed: Reviewed::All,
+        after: None,
+        limit: 1_000,
+    };
+    macro_rules! cases {
+        ($($case:ident),+ $(,)?) => {
+            $({
+                let name = stringify!($case);
+                let handles = Handles { one: Arc::new(open(name).await), two: Arc::new(open(name).await) };
+                reviews::$case(&handles).await;
+                let left = handles.one.reviews(&all).await;
+                drop(handles);
+                assert_eq!(open(name).await.reviews(&all).await, left, "{name}");
+            })+
+        };
+    }
+    cases!(
+        a_review_keeps_everything,
+        one_review_is_open_for_one_source_and_cause,
+        open_reviews_are_bounded_by_cause,
+        a_verdict_counts_once,
+        what_is_settled_can_be_opened_anew,
+        reviews_are_paged_by_state,
+        racing_sightings_open_one,
+        racing_verdicts_have_one_winner,
     );
 }
 

@@ -13,6 +13,7 @@ mod annex;
 mod document;
 mod gates;
 mod remote;
+mod reviews;
 
 use std::sync::Arc;
 

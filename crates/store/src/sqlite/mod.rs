@@ -14,6 +14,7 @@ mod log;
 mod memory;
 mod origins;
 mod reader;
+mod reviews;
 mod rows;
 mod watch;
 mod writer;

@@ -2,10 +2,8 @@
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use url::Url;
 
-use super::answer_now;
-use super::remote::{token_of, unanswered};
+use super::asking::{Asking, field};
 use crate::failure::Failure;
 use crate::terminal::{answer, note};
 
@@ -23,21 +21,6 @@ Examples:
 pub(crate) struct Gates {
     #[command(subcommand)]
     verb: Verb,
-}
-
-#[derive(Args, Debug)]
-struct Asking {
-    /// The gateway's address
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "TIDEGATE_URL",
-        default_value = "http://127.0.0.1:7413"
-    )]
-    gateway: Url,
-    /// The token to ask with
-    #[arg(long, env = "TIDEGATE_TOKEN", hide_env_values = true)]
-    token: Option<String>,
 }
 
 #[derive(Subcommand, Debug)]
@@ -95,25 +78,11 @@ impl Gates {
 }
 
 fn list(asking: &Asking, state: &str) -> Result<(), Failure> {
-    let mut asked = Asking {
-        gateway: asking.gateway.clone(),
-        token: asking.token.clone(),
-    };
-    asked
-        .gateway
-        .query_pairs_mut()
-        .clear()
-        .append_pair("state", state)
-        .append_pair("limit", "200");
-    let page = asked.ask(&["v1", "gates"], None)?;
+    let page = asking.page(&["v1", "gates"], state)?;
     let gates = page.get("gates").and_then(Value::as_array);
     let gates = gates.map(Vec::as_slice).unwrap_or_default();
     for gate in gates {
-        // What a client named is shown so that a terminal does nothing with it.
-        let field = |name: &str| {
-            let text = gate.get(name).and_then(Value::as_str).unwrap_or("-");
-            text.escape_debug().to_string()
-        };
+        let field = |name: &str| field(gate, name);
         answer(format_args!(
             "{} {:<8} {:<14} {:<12} {} {} {}",
             field("gate_id"),
@@ -144,49 +113,4 @@ fn decide(asking: &Asking, id: &str, decision: &str, reason: &str) -> Result<(),
     }
     note(state);
     Ok(())
-}
-
-impl Asking {
-    /// Asks, and gives the answer.
-    fn ask(&self, path: &[&str], body: Option<Value>) -> Result<Value, Failure> {
-        let mut url = self.gateway.clone();
-        // Each part by itself, so that an id cannot lead elsewhere.
-        match url.path_segments_mut() {
-            Ok(mut segments) => {
-                segments.pop_if_empty().extend(path);
-            }
-            Err(()) => return Err(Failure::usage("the gateway's address cannot be one")),
-        }
-        answer_now(send(url, token_of(self.token.as_deref())?, body))?
-    }
-}
-
-async fn send(url: Url, token: &str, body: Option<Value>) -> Result<Value, Failure> {
-    let client = reqwest::Client::builder()
-        .no_proxy()
-        .build()
-        .map_err(Failure::environment)?;
-    let request = match &body {
-        Some(body) => client.post(url.clone()).json(body),
-        None => client.get(url.clone()),
-    };
-    let response = request
-        .bearer_auth(token)
-        .send()
-        .await
-        .map_err(|error| unanswered(&url, &error))?;
-    let status = response.status();
-    let document: Value = response.json().await.unwrap_or_default();
-    if status.is_success() {
-        return Ok(document);
-    }
-    let detail = document.get("detail").and_then(Value::as_str);
-    let message = format!(
-        "the gateway refused ({status}): {}",
-        detail.unwrap_or("no reason was given")
-    );
-    Err(match status.is_server_error() {
-        true => Failure::environment(message),
-        false => Failure::no(message),
-    })
 }

@@ -1,5 +1,6 @@
 //! One module for each command: its arguments and what it does.
 
+mod asking;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
@@ -15,6 +16,7 @@ pub(crate) mod mcp;
 pub(crate) mod pdf_text;
 pub(crate) mod pins;
 pub(crate) mod remote;
+pub(crate) mod reviews;
 pub(crate) mod run;
 pub(crate) mod scan;
 pub(crate) mod serve;

@@ -54,6 +54,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/class-reviews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sources whose class somebody should look at, longest open first; or those that were settled, newest first. */
+        get: operations["class_reviews"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/class-reviews/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say what you found. It changes no class: classes are in the configuration, and `changed` says that you edited it. */
+        post: operations["settle"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/gates": {
         parameters: {
             query?: never;
@@ -571,6 +605,15 @@ export interface components {
             /** @description Why, in 1 to 500 characters, without values. */
             reason: string;
         };
+        /** @description What a source is assigned. */
+        AssignmentAnswer: {
+            /** @description The highest class that it may be given. */
+            ceiling: string;
+            /** @description The class of what it returns. */
+            class: string;
+            /** @description Whether the configuration says so; otherwise it is the strict end of both. */
+            declared: boolean;
+        };
         /** @description A call to be decided. */
         AuthorizeBody: {
             /** @description The arguments as the tool would get them. */
@@ -612,6 +655,41 @@ export interface components {
             start: number;
             /** @description verified, hallucinated-citation or unverified. */
             status: string;
+        };
+        /** @description A source whose class somebody should look at. */
+        ClassReviewAnswer: {
+            /** @description new_tool, changed_tool, new_connector or pii_leak_risk. */
+            cause: string;
+            /** @description The highest class that it might be given then; null when it was assigned none. */
+            ceiling?: string | null;
+            /** @description The class of what the source returned when the review was opened; null when it was assigned none. */
+            class?: string | null;
+            now?: components["schemas"]["AssignmentAnswer"] | null;
+            opened_at: string;
+            review_id: string;
+            /**
+             * Format: int32
+             * @description How often the cause was seen.
+             */
+            seen: number;
+            /** @description When the cause was last seen. */
+            seen_at: string;
+            settled_at?: string | null;
+            settled_by?: string | null;
+            settled_reason?: string | null;
+            settled_role?: string | null;
+            /** @description A tool, a connector, a destination (`egress:...`) or a dataset. */
+            source: string;
+            /** @description open or settled. */
+            state: string;
+            /** @description assigned-right or changed. */
+            verdict?: string | null;
+        };
+        /** @description A page of class reviews. */
+        ClassReviewsAnswer: {
+            /** @description Where the next page begins; null on the last one. */
+            next?: string | null;
+            reviews: components["schemas"]["ClassReviewAnswer"][];
         };
         /** @description A decision, and what the agent may see where the call was made. */
         ConnectAnswer: components["schemas"]["DecisionAnswer"] & {
@@ -1046,6 +1124,13 @@ export interface components {
             /** @description A JSON pointer into what is behind it. */
             pointer: string;
         };
+        /** @description A person's verdict on a class. */
+        SettleBody: {
+            /** @description Why, in 1 to 500 characters, without values. */
+            reason: string;
+            /** @description assigned-right, or changed: the configuration was edited. */
+            verdict: string;
+        };
         /** @description A session's state. */
         StateAnswer: {
             agent: string;
@@ -1087,10 +1172,13 @@ export interface components {
 }
 export type ApprovalAnswer = components['schemas']['ApprovalAnswer'];
 export type AskBody = components['schemas']['AskBody'];
+export type AssignmentAnswer = components['schemas']['AssignmentAnswer'];
 export type AuthorizeBody = components['schemas']['AuthorizeBody'];
 export type ChunkAnswer = components['schemas']['ChunkAnswer'];
 export type ChunkBody = components['schemas']['ChunkBody'];
 export type CitationAnswer = components['schemas']['CitationAnswer'];
+export type ClassReviewAnswer = components['schemas']['ClassReviewAnswer'];
+export type ClassReviewsAnswer = components['schemas']['ClassReviewsAnswer'];
 export type ConnectAnswer = components['schemas']['ConnectAnswer'];
 export type ConnectBody = components['schemas']['ConnectBody'];
 export type ContextAnswer = components['schemas']['ContextAnswer'];
@@ -1137,6 +1225,7 @@ export type RevealAnswer = components['schemas']['RevealAnswer'];
 export type RevealBody = components['schemas']['RevealBody'];
 export type RiseAnswer = components['schemas']['RiseAnswer'];
 export type SelectBody = components['schemas']['SelectBody'];
+export type SettleBody = components['schemas']['SettleBody'];
 export type StateAnswer = components['schemas']['StateAnswer'];
 export type ViolationAnswer = components['schemas']['ViolationAnswer'];
 export type $defs = Record<string, never>;
@@ -1195,6 +1284,87 @@ export interface operations {
             };
             /** @description The store or the authority cannot be used: every call is denied */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    class_reviews: {
+        parameters: {
+            query?: {
+                /** @description open (when left out), settled or all. */
+                state?: string;
+                /** @description Where to go on, as the page before said in `next`. */
+                cursor?: string;
+                /** @description The most reviews on the page: 1 to 200. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of class reviews */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClassReviewsAnswer"];
+                };
+            };
+            /** @description What is wrong */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    settle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The review's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SettleBody"];
+            };
+        };
+        responses: {
+            /** @description The review after it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClassReviewAnswer"];
+                };
+            };
+            /** @description It was settled before */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What is wrong; nothing was settled */
+            "4XX": {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -6,6 +6,7 @@ pub(super) mod plan;
 pub(super) mod provider;
 pub(super) mod queue;
 pub(super) mod record;
+pub(super) mod reviews;
 pub(super) mod session;
 pub(super) mod sessions;
 pub(super) mod sign_in;

@@ -188,6 +188,7 @@ impl Session {
             .collect();
         self.hub.engine.discover(&names);
         let standings = self.standings(server, Kind::Tool, tools).await?;
+        self.hub.engine.review_new_tools(&names).await;
         if let Some(mut catalog) = self.catalog(server) {
             let known = tools.iter().map(own_name);
             catalog.tools = Some(known.zip(standings.iter().copied()).collect());

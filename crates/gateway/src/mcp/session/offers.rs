@@ -2,11 +2,13 @@
 
 use tidegate_core::Name;
 use tidegate_engine::{HeldDefinition, Payload};
+use tidegate_store::ReviewCause;
 
 use super::Session;
 use super::stopped::Stopped;
+use crate::mcp::names;
 use crate::mcp::object::Object;
-use crate::mcp::pins::{self, Definition, Kind, Standing};
+use crate::mcp::pins::{self, Checked, Definition, Kind, Standing};
 
 impl Session {
     /// The things that may be shown, of those that a server lists. Which are held is remembered.
@@ -65,6 +67,9 @@ impl Session {
             if pinned.is_some_and(|checked| checked.newly_held) {
                 self.note_held(server, definition).await;
             }
+            if pinned.is_some_and(Checked::changed_now) {
+                self.review_changed(server, definition).await;
+            }
             standings.push(match pinned {
                 Some(checked) => checked.standing,
                 None if definition.gives_orders => Standing::Held,
@@ -86,6 +91,15 @@ impl Session {
         };
         if let Err(error) = self.engine().definition_held(held).await {
             tracing::error!(%error, "that a definition is held could not be recorded");
+        }
+    }
+
+    /// A tool that became another one may not be of its class any more.
+    async fn review_changed(&self, server: usize, definition: &Definition) {
+        let shown = names::shown(&self.hub.servers, server, &definition.name);
+        if let (Kind::Tool, Some(name)) = (definition.kind, shown) {
+            let engine = self.engine();
+            engine.review_class(ReviewCause::ChangedTool, &name).await;
         }
     }
 
