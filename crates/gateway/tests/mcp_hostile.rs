@@ -159,7 +159,7 @@ async fn a_task_that_the_session_did_not_begin_is_none() {
     for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
         let answer = client.exchange(method, json!({"taskId": "task-1"})).await;
         assert_eq!(
-            answer["error"]["data"]["rule"], "unknown-task",
+            answer["error"]["data"]["rule"], "unknown-method",
             "{method}: {answer}"
         );
     }

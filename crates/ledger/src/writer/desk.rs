@@ -108,15 +108,20 @@ impl Desk {
         self.due
     }
 
-    /// Whether there is something to do beside recording that does not wait for its time.
+    /// Whether there is something to do beside recording that takes long and does not wait for its time.
     pub(super) fn has_chores(&self) -> bool {
-        self.heads.are_many() || (self.due.is_some() && self.log.unsigned() >= self.checkpoint_records)
+        self.heads.are_many()
     }
 
     /// Does what is to be done beside recording.
     pub(super) fn do_chores(&mut self) {
         // Memory over its bound for a while is better than a refusal; the next commit tries again.
         let _ = self.heads.trim();
+        self.sign_if_due();
+    }
+
+    /// Signs what no checkpoint covers, if there is enough of it or it has waited long enough.
+    pub(super) fn sign_if_due(&mut self) {
         let is_due = |due| self.log.unsigned() >= self.checkpoint_records || Instant::now() >= due;
         if self.due.is_some_and(is_due) {
             // Unsigned records are durable all the same; it is tried again after the interval.

@@ -289,6 +289,7 @@ impl Ledger {
         {
             let knew = desk.due().is_some();
             desk.record(vec![pending]);
+            desk.sign_if_due();
             if knew != desk.due().is_some() || desk.has_chores() {
                 // When the queue is full the thread has work already, and does this after it.
                 let _ = self.queue.try_send(Job::Chores);

@@ -173,10 +173,9 @@ impl Session {
     async fn on_task(&self, key: u64, outlet: &Outlet, request: Envelope) -> Result<Envelope, Stopped> {
         let id = request.params().text("taskId").unwrap_or_default();
         // What comes of a task counts as its tool's, so a task whose tool nobody knows is none.
-        let (server, subject) = self.task(&id).ok_or_else(|| {
-            let reason = "this session began no task of this id, or its id was given out twice";
-            Stopped::by("unknown-task", reason, "call the tool again").coded(code::INVALID_PARAMS)
-        })?;
+        let Some((server, subject)) = self.task(&id) else {
+            return Err(self.no_such_task().await);
+        };
         let errand = Errand {
             key,
             outlet: outlet.clone(),
@@ -185,6 +184,19 @@ impl Session {
             seal: veil::asks_for_seal(&request.params()),
         };
         self.exchange(&errand, self.content_of(&request)?, request).await
+    }
+
+    /// There is no such task; where no server has any, there is no such method either.
+    async fn no_such_task(&self) -> Stopped {
+        for server in 0..self.hub.servers.len() {
+            let connection = self.connection(server).await;
+            if connection.is_ok_and(|connection| connection.can("tasks")) {
+                let reason = "this session began no task of this id, or its id was given out twice";
+                let stopped = Stopped::by("unknown-task", reason, "call the tool again");
+                return stopped.coded(code::INVALID_PARAMS);
+            }
+        }
+        unknown_method()
     }
 
     /// A method nobody here knows goes on where there is only one server it can be meant for.
