@@ -32,8 +32,8 @@ pub struct Elsewhere {
 /// When a gateway has said that the state is on a server.
 pub fn state_file(directory: &Path) -> Result<PathBuf, Elsewhere> {
     let mark = directory.join(MARK);
-    // What cannot be looked at may be there.
-    if !matches!(mark.try_exists(), Ok(false)) {
+    // Whoever cannot look into the directory cannot open the file in it either, and is told why there.
+    if matches!(mark.try_exists(), Ok(true)) {
         return Err(Elsewhere {
             directory: directory.to_owned(),
             mark,
