@@ -37,7 +37,7 @@ fn page(document: &Value) -> Markup {
                 p { (text(document, "/info/description")) }
                 p { "Send " code { "Authorization: Bearer TOKEN" } " with every call under " code { "/v1" } ". Errors are "
                     code { "application/problem+json" } ". The machine-readable document is " a href="/openapi.json" { "/openapi.json" } "." }
-                @for group in ["sessions", "planning", "calls", "gates", "context", "record", "operation"] {
+                @for group in ["sessions", "planning", "calls", "gates", "class reviews", "context", "record", "operation"] {
                     h2 { (group) }
                     @for (path, method, operation) in operations(document, group) { (entry(document, path, method, operation)) }
                 }
