@@ -1,5 +1,7 @@
 //! Reading requests within bounds: every way in which one can be malformed has its own answer.
 
+use std::str::FromStr;
+
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::{StatusCode, request::Parts};
@@ -119,6 +121,19 @@ fn nesting(body: &[u8]) -> usize {
         }
     }
     deepest
+}
+
+/// A query that holds something that its call does not know.
+pub(crate) fn unreadable_query(known: &str) -> Problem {
+    let detail = format!("the query cannot be read; it may hold {known}");
+    Problem::unprocessable("unknown-filter", detail)
+}
+
+/// Where a list goes on, as the page before said it.
+pub(crate) fn cursor<T: FromStr>(text: Option<&str>) -> Result<Option<T>, Problem> {
+    let text = text.filter(|text| !text.is_empty());
+    let cursor = text.map(str::parse).transpose();
+    cursor.map_err(|_| Problem::unprocessable("bad-cursor", "cursor: take the `next` of the page before"))
 }
 
 /// A user, agent or session id from outside.

@@ -13,7 +13,7 @@ use super::gate_wire::{
     AskBody, DecideBody, GateAnswer, GatesAnswer, GatesQuery, RevealAnswer, RevealBody, WaitQuery,
 };
 use crate::auth::Known;
-use crate::extract::{Json, SessionId, ident};
+use crate::extract::{Json, SessionId, cursor, ident, unreadable_query};
 use crate::problem::Problem;
 use crate::router::{App, Shared};
 
@@ -151,7 +151,7 @@ pub(crate) async fn await_one(
     let Path((session, gate)) = path.map_err(|_| Problem::from(GateError::NoGate))?;
     let session = ident("session_id", &session)?;
     let gate = ident("gate_id", &gate)?;
-    let Query(query) = query.map_err(|_| unreadable("wait"))?;
+    let Query(query) = query.map_err(|_| unreadable_query("wait"))?;
     let until = query.wait.map(|seconds| patience(&app, seconds));
     let found = app.engine.session_gate(&caller, &session, &gate, until).await?;
     Ok(Answer(found.into()))
@@ -164,15 +164,8 @@ pub(super) fn patience(app: &App, seconds: u64) -> Instant {
     Instant::now() + Duration::from_secs(seconds).min(longest).min(cut)
 }
 
-fn unreadable(known: &str) -> Problem {
-    Problem::unprocessable(
-        "unknown-filter",
-        format!("the query cannot be read; it may hold {known}"),
-    )
-}
-
 fn wanted(query: Result<Query<GatesQuery>, QueryRejection>) -> Result<GateWanted, Problem> {
-    let Query(query) = query.map_err(|_| unreadable("state, kind, session, cursor and limit"))?;
+    let Query(query) = query.map_err(|_| unreadable_query("state, kind, session, cursor and limit"))?;
     let listed = match query.state.as_deref() {
         None | Some("open") => Listed::Open,
         Some("decided") => Listed::Decided,
@@ -188,15 +181,11 @@ fn wanted(query: Result<Query<GatesQuery>, QueryRejection>) -> Result<GateWanted
         Problem::unprocessable("unknown-kind", format!("kind: {why}"))
     })?;
     let session = query.session.as_deref().filter(|id| !id.is_empty());
-    let cursor = query.cursor.as_deref().filter(|cursor| !cursor.is_empty());
-    let after = cursor.map(str::parse).transpose();
     Ok(GateWanted {
         listed,
         kind,
         session: session.map(|id| ident("session", id)).transpose()?,
-        after: after.map_err(|_| {
-            Problem::unprocessable("bad-cursor", "cursor: take the `next` of the page before")
-        })?,
+        after: cursor(query.cursor.as_deref())?,
         limit: query.limit.unwrap_or(ON_PAGE),
     })
 }

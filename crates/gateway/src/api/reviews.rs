@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::rfc3339;
 use crate::auth::Known;
-use crate::extract::Json;
+use crate::extract::{Json, cursor, unreadable_query};
 use crate::problem::Problem;
 use crate::router::Shared;
 
@@ -99,12 +99,7 @@ pub(crate) async fn class_reviews(
     Known(caller): Known,
     query: Result<Query<ClassReviewsQuery>, QueryRejection>,
 ) -> Result<Answer<ClassReviewsAnswer>, Problem> {
-    let Query(query) = query.map_err(|_| {
-        Problem::unprocessable(
-            "unknown-filter",
-            "the query cannot be read; it may hold state, cursor and limit",
-        )
-    })?;
+    let Query(query) = query.map_err(|_| unreadable_query("state, cursor and limit"))?;
     let listed = match query.state.as_deref() {
         None | Some("open") => Reviewed::Open,
         Some("settled") => Reviewed::Settled,
@@ -114,11 +109,7 @@ pub(crate) async fn class_reviews(
             return Err(Problem::unprocessable("unknown-state", detail));
         }
     };
-    let cursor = query.cursor.as_deref().filter(|cursor| !cursor.is_empty());
-    let after = cursor
-        .map(str::parse)
-        .transpose()
-        .map_err(|_| Problem::unprocessable("bad-cursor", "cursor: take the `next` of the page before"))?;
+    let after = cursor(query.cursor.as_deref())?;
     let limit = query.limit.unwrap_or(ON_PAGE);
     let page = app.engine.class_reviews(&caller, listed, after, limit).await?;
     Ok(Answer(page.into()))
