@@ -6,12 +6,15 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod house;
+
 use std::time::Duration;
 
+use house::{entry, ident, patiently, with_label};
 use redis::aio::MultiplexedConnection;
 use redis::{FromRedisValue, Value};
-use tidegate_core::{Class, Entry, Ident, Kinds, Moment, Name};
-use tidegate_store::{Opening, Remote, Row, Rows, SessionStore, StoreError};
+use tidegate_core::Class;
+use tidegate_store::{Remote, Row, Rows, SessionStore, StoreError};
 use tidegate_store_redis::{RedisStore, connect};
 use xtask::services::{self, Place, RedisCluster};
 
@@ -77,41 +80,6 @@ async fn ask<T: FromRedisValue>(port: u16, words: &[&str]) -> T {
 
 async fn tell(port: u16, words: &[&str]) {
     let _: Value = ask(port, words).await;
-}
-
-/// Asks until there is an answer.
-async fn patiently<T>(ask: impl AsyncFn() -> Option<T>) -> T {
-    for _ in 0..300 {
-        if let Some(answer) = ask().await {
-            return answer;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("it never answered");
-}
-
-fn ident(text: &str) -> Ident {
-    Ident::parse(text).unwrap()
-}
-
-async fn with_label(store: &RedisStore, id: &Ident) {
-    let opening = Opening {
-        id: id.clone(),
-        user: id.clone(),
-        agent: id.clone(),
-        at: Moment(0),
-    };
-    store.open(opening).await.unwrap();
-    store.raise(id, entry(Class::Pii)).await.unwrap();
-}
-
-fn entry(class: Class) -> Entry {
-    Entry {
-        class,
-        kinds: Kinds::NONE,
-        source: Name::parse("crm").unwrap(),
-        at: Moment(1),
-    }
 }
 
 /// Waits until someone waits for the replicas of this server.

@@ -5,9 +5,12 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod house;
+
 use std::time::Duration;
 
-use tidegate_core::{Class, Entry, Ident, Kinds, Moment, Name, Role};
+use house::{entry, ident, patiently};
+use tidegate_core::{Class, Moment, Role};
 use tidegate_store::{Opening, Remote, Reset, SessionStore, TokenDigest, TokenRecord, TokenStore};
 use tidegate_store_redis::{RedisStore, connect};
 use xtask::services::{self, Place, Redis, Running, Service};
@@ -42,36 +45,12 @@ impl Pair {
     }
 }
 
-/// Asks until there is an answer.
-async fn patiently<T>(ask: impl AsyncFn() -> Option<T>) -> T {
-    for _ in 0..150 {
-        if let Some(answer) = ask().await {
-            return answer;
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    panic!("it never answered");
-}
-
-fn ident(text: &str) -> Ident {
-    Ident::parse(text).unwrap()
-}
-
 fn opening(id: &str) -> Opening {
     Opening {
         id: ident(id),
         user: ident("ada"),
         agent: ident("agent"),
         at: Moment(0),
-    }
-}
-
-fn entry(class: Class) -> Entry {
-    Entry {
-        class,
-        kinds: Kinds::NONE,
-        source: Name::parse("crm").unwrap(),
-        at: Moment(1),
     }
 }
 

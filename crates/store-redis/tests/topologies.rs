@@ -6,10 +6,13 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod house;
+
 use std::time::Duration;
 
-use tidegate_core::{Class, Entry, Ident, Kinds, Moment, Name};
-use tidegate_store::{Opening, Remote, SessionStore, conformance};
+use house::{entry, patiently, with_label};
+use tidegate_core::{Class, Ident};
+use tidegate_store::{Remote, SessionStore, conformance};
 use tidegate_store_redis::{RedisStore, connect};
 use xtask::services::{self, Authority, Place, Redis, RedisCluster, Service};
 
@@ -114,40 +117,9 @@ async fn a_failover_under_a_sentinel() {
         .expect("the new primary takes a rise");
 }
 
-/// Asks until there is an answer.
-async fn patiently<T>(ask: impl AsyncFn() -> Option<T>) -> T {
-    for _ in 0..150 {
-        if let Some(answer) = ask().await {
-            return answer;
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    panic!("it never answered");
-}
-
 async fn is_primary(url: &str) -> bool {
     let client = redis::Client::open(url).unwrap();
     let mut connection = client.get_multiplexed_async_connection().await.unwrap();
     let role: Vec<redis::Value> = redis::cmd("ROLE").query_async(&mut connection).await.unwrap();
     role.first() == Some(&redis::Value::BulkString(b"master".to_vec()))
-}
-
-async fn with_label(store: &RedisStore, id: &Ident) {
-    let opening = Opening {
-        id: id.clone(),
-        user: id.clone(),
-        agent: id.clone(),
-        at: Moment(0),
-    };
-    store.open(opening).await.unwrap();
-    store.raise(id, entry(Class::Pii)).await.unwrap();
-}
-
-fn entry(class: Class) -> Entry {
-    Entry {
-        class,
-        kinds: Kinds::NONE,
-        source: Name::parse("crm").unwrap(),
-        at: Moment(1),
-    }
 }

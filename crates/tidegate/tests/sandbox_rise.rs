@@ -60,6 +60,15 @@ if child:
     child.wait()
 "#;
 
+const CONFIDENTIAL_WORKSPACE: &str = "[sandbox]\nworkspace_class = \"confidential\"\n";
+
+/// A proxy through which public data reaches one address.
+fn a_way_to(address: impl std::fmt::Display, port: u16) -> String {
+    format!(
+        "[egress]\nlisten = \"127.0.0.1:0\"\n[egress.destinations.\"{address}\"]\nceiling = \"public\"\nports = [{port}]\nprotocol = \"tcp\"\n"
+    )
+}
+
 /// Knocks at the proxy until nobody opens.
 const WATCHER: &str = r#"
 import socket, time
@@ -82,12 +91,7 @@ fn a_rise_cuts_what_is_open_and_nothing_opens_again() {
     let workspace = workspace(&place);
     let listener = Listener::at(cable.listed);
     let (address, port) = (cable.listed, listener.port);
-    place.write(
-        "tidegate.toml",
-        &format!(
-            "[egress]\nlisten = \"127.0.0.1:0\"\n[egress.destinations.\"{address}\"]\nceiling = \"public\"\nports = [{port}]\nprotocol = \"tcp\"\n"
-        ),
-    );
+    place.write("tidegate.toml", &a_way_to(address, port));
     let gateway = Gateway::start(&place, &[]);
     let token = create_token(&place, "agent", "alice");
     program(&workspace, "sender.py", SENDER);
@@ -183,9 +187,7 @@ fn what_lies_in_the_workspace_labels_a_session_of_a_gateway_too() {
     let (address, port) = (cable.listed, listener.port);
     place.write(
         "tidegate.toml",
-        &format!(
-            "[sandbox]\nworkspace_class = \"confidential\"\n[egress]\nlisten = \"127.0.0.1:0\"\n[egress.destinations.\"{address}\"]\nceiling = \"public\"\nports = [{port}]\nprotocol = \"tcp\"\n"
-        ),
+        &format!("{CONFIDENTIAL_WORKSPACE}{}", a_way_to(address, port)),
     );
     let gateway = Gateway::start(&place, &[]);
     let token = create_token(&place, "agent", "alice");
@@ -210,7 +212,7 @@ fn nothing_runs_where_the_workspace_cannot_be_labelled() {
     }
     let place = Place::new();
     let workspace = workspace(&place);
-    place.write("tidegate.toml", "[sandbox]\nworkspace_class = \"confidential\"\n");
+    place.write("tidegate.toml", CONFIDENTIAL_WORKSPACE);
     let low = r#"{"sensitivity": "internal", "halted": false, "ended": false}"#;
     for (status, answer) in [
         ("403 Forbidden", "{}"),
