@@ -12,6 +12,7 @@ pub mod injection;
 mod internal;
 mod json;
 mod lanes;
+mod layer;
 pub mod normalize;
 mod pii;
 pub mod redact;

@@ -15,6 +15,7 @@ use crate::assembly::ContextRules;
 use crate::authority::Asked;
 use crate::discovered::Discovered;
 use crate::gates::Gates;
+use crate::headcount::Headcount;
 use crate::inspect::Inspector;
 use crate::model::Model;
 use crate::origin::Origins;
@@ -63,6 +64,7 @@ pub struct Engine {
     pub(crate) reviews: Option<Reviews>,
     pub(crate) pooled: Option<PooledRecord>,
     pub(crate) veils: Veils,
+    pub(crate) headcount: Headcount,
     /// Held by whoever records what was destroyed.
     pub(crate) settling: tokio::sync::Mutex<()>,
 }
@@ -101,6 +103,7 @@ impl Engine {
             reviews: None,
             pooled: None,
             veils: Veils::new(),
+            headcount: Headcount::of(Headcount::STANDARD),
             settling: tokio::sync::Mutex::default(),
         }
     }

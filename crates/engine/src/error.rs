@@ -75,6 +75,14 @@ pub enum OpenSessionError {
     /// The id belongs to someone else's session.
     #[error("this session id is taken; leave it out to be given one")]
     Taken,
+    /// There are as many sessions as there may be.
+    #[error(
+        "there are as many sessions as limits.sessions lets there be ({most}); go on in one that is open, or have it raised"
+    )]
+    TooMany {
+        /// How many that is.
+        most: u64,
+    },
     /// The system's source of randomness failed.
     #[error("no random session id could be made")]
     NoRandomness,

@@ -19,6 +19,7 @@ mod error;
 mod evidence;
 mod gates;
 mod guard;
+mod headcount;
 mod inspect;
 mod lifecycle;
 mod model;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tidegate_core::{Class, Ident, Name, closed_by_context};
 use tidegate_ledger::Reason;
 use tidegate_ledger::event::{self, SessionOpened};
-use tidegate_store::{Mirror, OpenError, Opening, Reset, Session};
+use tidegate_store::{Mirror, Opening, Reset, Session};
 
 use crate::access::{Act, Caller, Reach, reach};
 use crate::engine::now;
@@ -47,14 +47,14 @@ impl Engine {
     ) -> Result<Arc<Session>, OpenSessionError> {
         let opening = Self::opening(caller, request)?;
         self.note_admin(caller, Act::Open, Some(&opening.id)).await?;
-        match self.store.open(opening.clone()).await {
+        match self.add_session(opening.clone()).await {
             Ok(session) => {
                 self.begin_origins(&session.id).await.map_err(AccessError::from)?;
                 self.note_opened(caller, &session).await?;
                 Ok(session)
             }
-            Err(OpenError::Taken) => self.resume(&opening).await,
-            Err(OpenError::Store(error)) => Err(AccessError::from(error).into()),
+            Err(OpenSessionError::Taken) => self.resume(&opening).await,
+            Err(error) => Err(error),
         }
     }
 

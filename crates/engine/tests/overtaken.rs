@@ -67,6 +67,10 @@ impl SessionStore for Busy {
         self.0.list(after, limit).await
     }
 
+    async fn count(&self) -> Result<u64, StoreError> {
+        self.0.count().await
+    }
+
     async fn ready(&self) -> Result<(), StoreError> {
         self.0.ready().await
     }

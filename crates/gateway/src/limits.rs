@@ -19,6 +19,8 @@ pub struct Limits {
     pub idle: Duration,
     /// The most label streams open at once.
     pub streams: usize,
+    /// The most sessions that there may be, ever: none is forgotten.
+    pub sessions: usize,
     /// How long a stop waits for requests under way.
     pub drain: Duration,
 }
@@ -33,6 +35,7 @@ impl Limits {
         connections: 4_096,
         idle: Duration::from_secs(60),
         streams: 1_024,
+        sessions: 1_000_000,
         drain: Duration::from_secs(10),
     };
 }

@@ -278,6 +278,12 @@ impl From<OpenSessionError> for Problem {
             OpenSessionError::Taken => {
                 Self::new(StatusCode::CONFLICT, "session-taken", "Session id taken", detail)
             }
+            OpenSessionError::TooMany { .. } => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too-many-sessions",
+                "Too many sessions",
+                detail,
+            ),
             OpenSessionError::NoRandomness => Self::internal(),
         }
     }

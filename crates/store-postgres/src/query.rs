@@ -11,6 +11,7 @@ use crate::vault::VaultQuery;
 pub(crate) enum Query {
     Read,
     Page,
+    Count,
     Resets,
     FindToken,
     Tokens,
@@ -30,9 +31,10 @@ pub(crate) enum Query {
 
 impl Query {
     /// What only reads, and what writes: each goes over connections of its own.
-    pub(crate) const READS: [Self; 13] = [
+    pub(crate) const READS: [Self; 14] = [
         Self::Read,
         Self::Page,
+        Self::Count,
         Self::Resets,
         Self::FindToken,
         Self::Tokens,
@@ -94,6 +96,7 @@ impl Query {
             Self::Page => {
                 "SELECT id, version, epoch, label, document::text FROM session WHERE id > $1 ORDER BY id LIMIT $2"
             }
+            Self::Count => "SELECT count(*) FROM session",
             Self::Resets => "SELECT decided_by, reason, at FROM reset WHERE session = $1 ORDER BY epoch",
             Self::FindToken => {
                 "SELECT id, digest, role, principal, agent, issued_at, revoked_at FROM token WHERE digest = $1"

@@ -173,6 +173,15 @@ impl Rows for PostgresRows {
         rows.iter().map(read).collect()
     }
 
+    async fn count(&self) -> Result<u64, StoreError> {
+        let rows = self.ask(Query::Count, &[]).await?;
+        let count: i64 = rows
+            .first()
+            .and_then(|row| row.try_get(0).ok())
+            .ok_or_else(damaged)?;
+        Ok(count.unsigned_abs())
+    }
+
     async fn ready(&self) -> Result<(), StoreError> {
         self.change(Query::Probe, &[]).await?;
         let claim = self.claim();

@@ -238,6 +238,16 @@ impl Rows for RedisRows {
         Ok(page)
     }
 
+    async fn count(&self) -> Result<u64, StoreError> {
+        let of_shard = |shard: u32| async move {
+            let question = Question::of([Cmd::zcard(self.keys.ids(shard))]);
+            let (count,): (u64,) = self.ask(&self.keys.reads(shard), question).await?;
+            Ok::<_, StoreError>(count)
+        };
+        let counts = try_join_all((0..SHARDS).map(of_shard)).await?;
+        Ok(counts.into_iter().sum())
+    }
+
     async fn ready(&self) -> Result<(), StoreError> {
         let counters = self.lanes.one_for_each_server(self.keys.counters()).await?;
         let probes = counters.iter().map(|key| async move {

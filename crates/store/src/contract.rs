@@ -51,6 +51,9 @@ pub trait SessionStore: Send + Sync {
     /// Sessions in the order of their ids, after `after`, at most `limit`.
     async fn list(&self, after: Option<&Ident>, limit: usize) -> Result<Vec<Arc<Session>>, StoreError>;
 
+    /// How many sessions there are.
+    async fn count(&self) -> Result<u64, StoreError>;
+
     /// Whether the store can be read and written now.
     async fn ready(&self) -> Result<(), StoreError>;
 

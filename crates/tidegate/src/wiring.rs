@@ -402,7 +402,10 @@ fn engine(
         exits,
         observer,
     });
-    let mut engine = engine.with_context(context::rules(config)?);
+    let most = u64::try_from(config.limits.sessions).unwrap_or(u64::MAX);
+    let mut engine = engine
+        .with_context(context::rules(config)?)
+        .with_most_sessions(most);
     if let Some(pooled) = pooled {
         engine = engine.with_pooled_record(pooled);
     }

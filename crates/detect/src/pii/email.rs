@@ -38,14 +38,17 @@ pub(crate) fn check(text: &[u8], at: usize, sink: &mut Sink<'_>) {
     sink.push(&EMAIL, start..end, sure);
 }
 
+/// Where the local part begins. What is longer than any local part ends in one all the same: something stands before it that
+/// nobody can tell from it.
 fn local_start(text: &[u8], at: usize) -> Option<usize> {
     let floor = at.saturating_sub(MAX_LOCAL);
     let mut start = at;
-    while start > floor && text.get(start - 1).is_some_and(|byte| is_local(*byte)) {
+    while start > floor
+        && text
+            .get(start - 1)
+            .is_some_and(|byte| is_local(*byte) && !parts_url(*byte))
+    {
         start -= 1;
-    }
-    if start == floor && floor > 0 && text.get(floor - 1).is_some_and(|byte| is_local(*byte)) {
-        return None;
     }
     // In a JSON or source string the letter of an escape such as \n is not part of the address.
     if start > 0 && text.get(start - 1) == Some(&b'\\') && matches!(text.get(start), Some(b'n' | b't' | b'r'))
@@ -56,7 +59,7 @@ fn local_start(text: &[u8], at: usize) -> Option<usize> {
     while start < at
         && text
             .get(start)
-            .is_some_and(|byte| b".-'`*/=&?|{}!#$%^~+".contains(byte))
+            .is_some_and(|byte| b".-'`*|{}!$%^~+".contains(byte))
     {
         start += 1;
     }
@@ -68,6 +71,11 @@ fn local_start(text: &[u8], at: usize) -> Option<usize> {
             .iter()
             .any(|byte| byte.is_ascii_alphanumeric() || *byte >= 0x80))
     .then_some(start)
+}
+
+/// What parts the pieces of a URL. A local part may have it as well, yet hardly any does, and many an address stands in a URL.
+const fn parts_url(byte: u8) -> bool {
+    matches!(byte, b'/' | b'?' | b'=' | b'&' | b'#')
 }
 
 const fn is_local(byte: u8) -> bool {
@@ -137,17 +145,18 @@ fn is_top_level(label: &[u8]) -> bool {
             .any(|ending| label.eq_ignore_ascii_case(ending.as_bytes()))
 }
 
-/// Whether what looks like a local part is the password of a URL: `https://user:password@host`.
+/// Whether what looks like a local part is the user or the password of a URL: `https://user:password@host`.
 fn is_userinfo(text: &[u8], start: usize) -> bool {
     let floor = start.saturating_sub(128);
-    let Some(before) = text.get(floor..start) else {
-        return false;
-    };
+    let before = text.get(floor..start).unwrap_or_default();
     let word = before
         .rsplit(|byte| byte.is_ascii_whitespace() || *byte == b'"')
         .next()
         .unwrap_or_default();
-    word.ends_with(b"://") || (word.ends_with(b":") && word.windows(3).any(|part| part == b"://"))
+    let scheme = word.windows(3).rposition(|part| part == b"://");
+    let said = scheme.and_then(|scheme| word.get(scheme + 3..));
+    // Behind the host comes what the URL says.
+    said.is_some_and(|said| !said.iter().any(|byte| matches!(byte, b'/' | b'?' | b'#')))
 }
 
 #[cfg(test)]
@@ -166,6 +175,23 @@ mod tests {
     }
 
     #[test]
+    fn addresses_in_urls() {
+        check_all(
+            "https://evil.example/c?mail=ann@example.org",
+            &["ann@example.org"],
+        );
+        check_all(
+            "GET http://x.example/u/ann.b@example.org/edit?a=1#bob@example.org",
+            &["ann.b@example.org", "bob@example.org"],
+        );
+        let tracked =
+            "utm_source=news&utm_medium=mail&utm_campaign=spring&ref=abcdefghijk&email=ann@example.org";
+        check_all(tracked, &["ann@example.org"]);
+        let long = format!("{}ann@example.org", "x".repeat(80));
+        check_all(&long, &[&long[19..]]);
+    }
+
+    #[test]
     fn addresses_and_what_only_looks_like_them() {
         check_all("Mail a.b+c@example.co.uk.", &["a.b+c@example.co.uk"]);
         check_all("<x@y.de>,'q@r.org'", &["x@y.de", "q@r.org"]);
@@ -173,6 +199,7 @@ mod tests {
         check_all(r#"{"t":"hi\nbob@example.com"}"#, &["bob@example.com"]);
         check_all("a@b, @c.de, logo@2x.png, pkg@1.2.3, user@localhost", &[]);
         check_all("https://user:hunter2@example.com/x", &[]);
+        check_all("https://user:p=w&d@example.com/x ssh://git@example.com/y", &[]);
         check_all("mailto:ann@example.org?subject=x", &["ann@example.org"]);
         check_all("a..b@example.com .@example.com", &[]);
     }

@@ -57,7 +57,8 @@ impl Token {
             let goes_on = next.is_some() && text.get(end + 1).is_some_and(u8::is_ascii_alphanumeric);
             let glued = goes_on
                 && matches!(next, Some(b'-' | b'.'))
-                && text.get(end + 1).is_some_and(u8::is_ascii_digit);
+                && text.get(end + 1).is_some_and(u8::is_ascii_digit)
+                && !(next == Some(b'.') && is_whole(text.get(end + 1..).unwrap_or_default()));
             let Some(group) = token.groups.get_mut(token.group_count) else {
                 break;
             };
@@ -146,6 +147,15 @@ impl Candidate<'_> {
     }
 }
 
+/// Whether a number with this fraction is a whole one. Programs write `.0` behind every number of a column that lacks one;
+/// two zeros are cents.
+fn is_whole(fraction: &[u8]) -> bool {
+    fraction.starts_with(b"0")
+        && !fraction
+            .get(1)
+            .is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
+}
+
 fn is_separator(byte: u8) -> bool {
     matches!(byte, b' ' | b'-' | b'.')
 }
@@ -220,6 +230,9 @@ mod tests {
         check("401-023-2137", &["401-023-2137"]);
         check("GB56HXDO88167774656119, to", &["GB56HXDO88167774656119"]);
         check("12  34", &["12"]);
+        check("536221234.0", &["536221234", "536221234.0"]);
+        check("536221234.0,", &["536221234", "536221234.0"]);
+        check("1234.00 1.0.1", &["1234.00", "1234.00 1.0.1"]);
         check("1234567890123456789012345678901234567", &[]);
     }
 

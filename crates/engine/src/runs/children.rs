@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use tidegate_core::{Class, Confined, Entry, Ident, Name};
 use tidegate_ledger::EvidencePointer;
 use tidegate_ledger::event::{ChildOpened, ChildReturned, Disposition, Event, InjectionDetectionHit};
-use tidegate_store::{Kin, OpenError, Opening, Origin, Session, StoreError};
+use tidegate_store::{Kin, Opening, Origin, Session, StoreError};
 
 use super::schema::AnswerSchema;
 use super::{ChildError, Runs, own_name};
@@ -20,7 +20,7 @@ use crate::engine::now;
 use crate::gates::Halted;
 use crate::provenance::rise_event;
 use crate::sessions::random_id;
-use crate::{AccessError, Engine, Interrupted, OpenSessionError, Payload};
+use crate::{AccessError, Engine, Interrupted, Payload};
 
 /// A child somebody asks for.
 #[derive(Clone, Debug)]
@@ -82,10 +82,7 @@ impl Engine {
             agent: parent.agent.clone(),
             at: now(),
         };
-        let child = self.store.open(opening).await.map_err(|error| match error {
-            OpenError::Taken => OpenSessionError::Taken,
-            OpenError::Store(error) => AccessError::from(error).into(),
-        })?;
+        let child = self.add_session(opening).await?;
         self.note_opened(caller, &child).await?;
         let linked = self
             .link(runs, &parent, &child, request.inherit, &request.answer)

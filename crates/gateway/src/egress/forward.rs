@@ -12,7 +12,6 @@ use hyper::client::conn::http1 as client;
 use hyper::server::conn::http1 as server;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use percent_encoding::percent_decode_str;
 use tidegate_core::Fault;
 use tidegate_detect::wide::{Order, Wide};
 use tidegate_engine::Payload;
@@ -261,7 +260,7 @@ fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
 }
 
 /// What a request carries, as it is looked into: the URL and the headers as one text, the body as it stands, and once more
-/// what in it is JSON. What is spelled with percent signs is looked at once more as it reads.
+/// what in it is JSON. What forms spell with a plus for a space is looked at once more as it reads.
 fn carried(parts: &axum::http::request::Parts, path: &str, body: &Bytes) -> Result<Sent, strict::Unreadable> {
     let mut text = format!("{} {path}\n", parts.method);
     for (name, value) in &parts.headers {
@@ -273,12 +272,12 @@ fn carried(parts: &axum::http::request::Parts, path: &str, body: &Bytes) -> Resu
         text.push_str(&String::from_utf8_lossy(value.as_bytes()));
         text.push('\n');
     }
-    let mut sent: Vec<String> = as_it_reads(path).into_iter().chain([text]).collect();
+    let mut sent: Vec<String> = with_spaces(path).into_iter().chain([text]).collect();
     let mut documents = Vec::new();
     let narrow = (!body.is_empty()).then(|| String::from_utf8_lossy(body).into_owned());
     for body in narrow.into_iter().chain(in_wide_letters(body)) {
         documents.append(&mut strict::read_all(&body)?);
-        sent.extend(as_it_reads(&body));
+        sent.extend(with_spaces(&body));
         sent.push(body);
     }
     let texts = sent.into_iter().map(serde_json::Value::String);
@@ -292,8 +291,7 @@ fn in_wide_letters(body: &[u8]) -> impl Iterator<Item = String> {
     wide.into_iter().flatten().map(|wide| wide.text)
 }
 
-/// A text without its percent signs, if it has any.
-fn as_it_reads(text: &str) -> Option<String> {
-    let spaced = text.contains(['%', '+']).then(|| text.replace('+', " "))?;
-    Some(percent_decode_str(&spaced).decode_utf8_lossy().into_owned())
+/// A text with a space for each plus, if it has any.
+fn with_spaces(text: &str) -> Option<String> {
+    text.contains('+').then(|| text.replace('+', " "))
 }

@@ -474,6 +474,7 @@ pub(super) async fn list_pages_in_order<S: SessionStore>(handles: &Handles<S>) {
         }
         assert_eq!(seen, ids, "pages of {page}");
     }
+    assert_eq!(handles.two.count().await.unwrap(), 8);
     assert_eq!(handles.one.list(None, 0).await.unwrap(), []);
     assert_eq!(handles.one.list(Some(&ident("zz")), 5).await.unwrap(), []);
 }

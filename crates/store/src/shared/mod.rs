@@ -61,6 +61,9 @@ pub trait Rows: Send + Sync {
     /// Rows in the order of their ids, after `after`.
     async fn page(&self, after: &str, limit: usize) -> Result<Vec<(Ident, Row)>, StoreError>;
 
+    /// How many rows there are.
+    async fn count(&self) -> Result<u64, StoreError>;
+
     /// Whether the server can be read and written now.
     async fn ready(&self) -> Result<(), StoreError>;
 
@@ -224,6 +227,10 @@ impl<R: Rows> SessionStore for Shared<R> {
         page.iter()
             .map(|(id, row)| document::read(id, row).map(Arc::new))
             .collect()
+    }
+
+    async fn count(&self) -> Result<u64, StoreError> {
+        self.rows.count().await
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

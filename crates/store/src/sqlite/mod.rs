@@ -204,6 +204,10 @@ impl SessionStore for SqliteStore {
             .snapshot(|conn| rows::sessions_after(conn, after, limit))
     }
 
+    async fn count(&self) -> Result<u64, StoreError> {
+        self.readers.snapshot(rows::count_of_sessions)
+    }
+
     async fn ready(&self) -> Result<(), StoreError> {
         self.readers.snapshot(changes::revision)?;
         self.writer.run(|batch: &Batch<'_>| batch.probe()).await

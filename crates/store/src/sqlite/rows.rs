@@ -51,6 +51,14 @@ pub(super) fn sessions_after(
         .collect()
 }
 
+pub(super) fn count_of_sessions(conn: &Connection) -> Result<u64, StoreError> {
+    let mut statement = conn
+        .prepare_cached("SELECT count(*) FROM session")
+        .map_err(failed)?;
+    let count: i64 = statement.query_row([], |row| row.get(0)).map_err(failed)?;
+    Ok(count.unsigned_abs())
+}
+
 /// What the table `session` says, before its rises and datasets are read.
 struct Head {
     id: Ident,

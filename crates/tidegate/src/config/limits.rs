@@ -19,6 +19,7 @@ pub(super) fn read(root: &mut Section<'_, '_>) -> Limits {
         ("plan_calls", 1..=4_096, &mut limits.plan_calls),
         ("connections", 1..=100_000, &mut limits.connections),
         ("streams", 1..=100_000, &mut limits.streams),
+        ("sessions", 1..=1_000_000_000, &mut limits.sessions),
     ] {
         if let Some(count) = read(key, range).and_then(|count| usize::try_from(count).ok()) {
             *bound = count;

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use serde_json::value::RawValue;
 use tidegate_core::Ident;
-use tidegate_engine::Caller;
+use tidegate_engine::{Caller, OpenSessionError};
 
 use crate::mcp::era::{self, Era};
 use crate::mcp::message::{Envelope, Message, code};
@@ -190,8 +190,10 @@ fn no_session(request: &str) -> Response {
 
 fn not_opened(why: &OpenMcpError) -> Response {
     let status = match why {
-        OpenMcpError::TooMany => StatusCode::SERVICE_UNAVAILABLE,
-        OpenMcpError::Open(tidegate_engine::OpenSessionError::Taken) => StatusCode::NOT_FOUND,
+        OpenMcpError::TooMany | OpenMcpError::Open(OpenSessionError::TooMany { .. }) => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        OpenMcpError::Open(OpenSessionError::Taken) => StatusCode::NOT_FOUND,
         OpenMcpError::Open(_) => StatusCode::FORBIDDEN,
     };
     refuse(status, code::INVALID_REQUEST, &why.to_string())

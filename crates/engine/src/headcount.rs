@@ -1,0 +1,90 @@
+//! How many sessions there may be.
+//!
+//! A session is never forgotten, since its label would be forgotten with it. So an agent that opens one in a loop fills the
+//! disk, unless somebody counts.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tidegate_store::{OpenError, Opening, Session};
+use tokio::sync::Mutex;
+
+use crate::{AccessError, Engine, OpenSessionError};
+
+/// How long a count holds. Others on the same state open sessions too, so it is taken again and again; between two counts
+/// the bound may be passed by what they open meanwhile.
+const HOLDS: Duration = Duration::from_secs(60);
+
+pub(crate) struct Headcount {
+    most: u64,
+    counted: Mutex<Option<Counted>>,
+}
+
+#[derive(Clone, Copy)]
+struct Counted {
+    at: Instant,
+    sessions: u64,
+}
+
+impl Headcount {
+    /// What serves when nothing is configured: about a gigabyte of sessions.
+    pub(crate) const STANDARD: u64 = 1_000_000;
+
+    pub(crate) fn of(most: u64) -> Self {
+        Self {
+            most,
+            counted: Mutex::default(),
+        }
+    }
+}
+
+impl Engine {
+    /// The same with another bound on how many sessions there may be.
+    #[must_use]
+    pub fn with_most_sessions(mut self, most: u64) -> Self {
+        self.headcount = Headcount::of(most);
+        self
+    }
+
+    /// Adds a session to the store, if there is room for one more.
+    pub(crate) async fn add_session(&self, opening: Opening) -> Result<Arc<Session>, OpenSessionError> {
+        if !self.has_room().await? {
+            // Whoever comes back to a session takes no room.
+            let known = self.store.current(&opening.id).await.map_err(AccessError::from)?;
+            let most = self.headcount.most;
+            return Err(known.map_or(OpenSessionError::TooMany { most }, |_| OpenSessionError::Taken));
+        }
+        self.store.open(opening).await.map_err(|error| match error {
+            OpenError::Taken => OpenSessionError::Taken,
+            OpenError::Store(error) => AccessError::from(error).into(),
+        })
+    }
+
+    /// Whether there is room for one more session, which then counts. A store that cannot count has none.
+    async fn has_room(&self) -> Result<bool, OpenSessionError> {
+        let Headcount { most, counted } = &self.headcount;
+        let mut counted = counted.lock().await;
+        let mut now = match *counted {
+            Some(counted) if counted.at.elapsed() < HOLDS => counted,
+            _ => self.count().await?,
+        };
+        let has_room = now.sessions < *most;
+        now.sessions += u64::from(has_room);
+        *counted = Some(now);
+        Ok(has_room)
+    }
+
+    async fn count(&self) -> Result<Counted, OpenSessionError> {
+        let at = Instant::now();
+        let sessions = self.store.count().await.map_err(AccessError::from)?;
+        let most = self.headcount.most;
+        if sessions >= most - most / 10 {
+            tracing::warn!(
+                sessions,
+                most,
+                "soon there will be no room for new sessions: raise limits.sessions"
+            );
+        }
+        Ok(Counted { at, sessions })
+    }
+}
