@@ -16,9 +16,23 @@ pub(crate) fn failed(error: &tokio_postgres::Error) -> StoreError {
 pub(crate) fn unreachable(error: &tokio_postgres::Error) -> StoreError {
     let text = match error.as_db_error() {
         Some(refused) => format!("PostgreSQL refused the connection: {}", refused.message()),
-        None => format!("PostgreSQL cannot be reached: {}", deepest(error)),
+        None => format!(
+            "PostgreSQL cannot be reached: {}{}",
+            deepest(error),
+            remedy(error)
+        ),
     };
     StoreError::Backend(text)
+}
+
+/// What to do about it, where that is plain.
+fn remedy(error: &tokio_postgres::Error) -> &'static str {
+    match deepest(error).as_str() {
+        "server does not support TLS" => {
+            "; on another machine it has to, unless sslmode=disable in store.url says that the way there is safe"
+        }
+        _ => "",
+    }
 }
 
 /// The server did not answer.

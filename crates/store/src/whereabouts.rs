@@ -19,11 +19,14 @@ const SAID: &str =
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the sessions of {} are on a server: use the configuration that names it in [store], or a running gateway by its URL \
-     (to begin anew in the directory itself, remove {})", .directory.display(), .mark.display()
+     ({} in the directory itself, remove {})",
+    .directory.display(), if *.has_own { "to go back to the older state" } else { "to begin anew" }, .mark.display()
 )]
 pub struct Elsewhere {
     directory: PathBuf,
     mark: PathBuf,
+    /// Whether a state lies in the directory all the same, of a time before the server.
+    has_own: bool,
 }
 
 /// The file that holds the state of a data directory, there or to be made.
@@ -37,6 +40,7 @@ pub fn state_file(directory: &Path) -> Result<PathBuf, Elsewhere> {
         return Err(Elsewhere {
             directory: directory.to_owned(),
             mark,
+            has_own: directory.join(STATE_FILE).exists(),
         });
     }
     Ok(directory.join(STATE_FILE))
@@ -77,6 +81,10 @@ mod tests {
             let refused = state_file(&directory).unwrap_err().to_string();
             assert!(refused.contains("[store]") && refused.contains(MARK), "{refused}");
         }
+        let refused = |directory: &Path| state_file(directory).unwrap_err().to_string();
+        assert!(refused(&directory).contains("begin anew"));
+        std::fs::write(directory.join(STATE_FILE), "").unwrap();
+        assert!(refused(&directory).contains("go back to the older state"));
         std::fs::remove_file(directory.join(MARK)).unwrap();
         assert_eq!(state_file(&directory), Ok(directory.join("tidegate.db")));
     }

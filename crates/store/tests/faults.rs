@@ -248,6 +248,22 @@ async fn the_file_is_for_its_owner_alone() {
     fs::set_permissions(shared.parent().unwrap(), fs::Permissions::from_mode(0o777)).unwrap();
     assert!(matches!(open(&shared).err(), Some(StoreError::Backend(_))));
 
+    // Only the system's own user can give something to another, so elsewhere nothing is left to be seen.
+    if rustix::process::geteuid().is_root() {
+        let other = rustix::process::Uid::from_raw(65_534);
+        for is_directory in [true, false] {
+            let (_dir, file) = used().await;
+            let given = if is_directory {
+                file.parent().unwrap()
+            } else {
+                &file
+            };
+            rustix::fs::chown(given, Some(other), None).unwrap();
+            let refused = open(&file).err().unwrap().to_string();
+            assert!(refused.contains("belongs to another user"), "{refused}");
+        }
+    }
+
     let (dir, target) = used().await;
     let link = dir.path().join("state/link.db");
     symlink(target, &link).unwrap();

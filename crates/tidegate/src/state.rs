@@ -93,10 +93,6 @@ pub(crate) async fn open_store(config: &Config) -> Result<Arc<dyn State>, Failur
         let failed = |error| Failure::environment(format_args!("state in {shown}: {error}"));
         return Ok(Arc::new(store.map_err(failed)?));
     };
-    // First, so that nobody who has the directory alone takes it for a state without sessions.
-    let shown = config.data_dir.display();
-    note_server(&config.data_dir)
-        .map_err(|error| Failure::environment(format_args!("data_dir {shown}: {error}")))?;
     let opened: Result<Arc<dyn State>, _> = match kind {
         StoreKind::Postgres => tidegate_store_postgres::connect(&remote)
             .await
@@ -105,17 +101,35 @@ pub(crate) async fn open_store(config: &Config) -> Result<Arc<dyn State>, Failur
             .await
             .map(|store| Arc::new(store) as _),
     };
-    opened.map_err(|error| Failure::environment(format_args!("state on the server of [store]: {error}")))
+    let store = opened
+        .map_err(|error| Failure::environment(format_args!("state on the server of [store]: {error}")))?;
+    // Before anything is kept there, so that nobody who has the directory alone takes it for a state without sessions; and not
+    // before the server has answered, since a mistyped address must not close the directory.
+    let shown = config.data_dir.display();
+    note_server(&config.data_dir)
+        .map_err(|error| Failure::environment(format_args!("data_dir {shown}: {error}")))?;
+    Ok(store)
 }
 
 /// Opens the sessions and tokens that are there. Where nothing was ever kept nothing is begun: the directory may be mistyped.
 pub(crate) async fn open_kept_store(config: &Config) -> Result<Arc<dyn State>, Failure> {
-    let is_file = matches!(config.store, Store::Embedded);
-    if is_file && state_file(&config.data_dir).is_ok_and(|file| !file.exists()) {
-        return Err(Failure::no(format_args!(
-            "nothing is kept in {}: no gateway ran on it and no token was made; is it the right --data-dir?",
-            config.data_dir.display()
-        )));
+    if matches!(config.store, Store::Embedded)
+        && let Ok(file) = state_file(&config.data_dir)
+    {
+        let shown = config.data_dir.display();
+        match file.try_exists() {
+            Ok(true) => {}
+            Ok(false) => {
+                return Err(Failure::no(format_args!(
+                    "nothing is kept in {shown}: no gateway ran on it and no token was made; is it the right --data-dir?"
+                )));
+            }
+            Err(error) => {
+                return Err(Failure::environment(format_args!(
+                    "cannot look into {shown}: {error}"
+                )));
+            }
+        }
     }
     open_store(config).await
 }

@@ -158,6 +158,7 @@ impl Gateway {
 
 /// A gateway for one client on this process's standard streams.
 pub(crate) struct LocalGateway {
+    store: Arc<dyn State>,
     engine: Arc<Engine>,
     mcp: Arc<Mcp>,
     webhook: Option<Webhook>,
@@ -167,16 +168,33 @@ impl LocalGateway {
     /// Opens the state beside whatever other gateways use it.
     pub(crate) async fn open(config: &Config) -> Result<Self, Failure> {
         let webhook = gates::webhook(&config.gates)?;
-        let (engine, _, connectors) = local_engine(config).await?;
+        let (engine, store, connectors) = local_engine(config).await?;
         let connectors = connect::trusted(connectors, &engine, config).await?;
         connectors.open_reviews(&engine).await;
         let mcp = mcp(config, &engine, &connectors)?;
-        Ok(Self { engine, mcp, webhook })
+        Ok(Self {
+            store,
+            engine,
+            mcp,
+            webhook,
+        })
     }
 
     /// Serves until the client leaves.
     pub(crate) async fn serve(self, caller: Caller, session: Option<Ident>) -> Result<(), Failure> {
-        let Self { engine, mcp, webhook } = self;
+        let Self {
+            store,
+            engine,
+            mcp,
+            webhook,
+        } = self;
+        if let Some(id) = &session
+            && store.current(id).await.map_err(Failure::environment)?.is_none()
+        {
+            note(format_args!(
+                "there was no session {id}: it is opened now, and has seen nothing"
+            ));
+        }
         let closing = tokio::spawn(gates::keep(Arc::clone(&engine), webhook));
         let following = follow_changes(&engine);
         let publishing = keep_publishing(&engine);
@@ -319,7 +337,6 @@ fn open_free_record(config: &Config) -> Result<(Provenance, Option<PublicDigest>
     let data_dir = &config.data_dir;
     for place in 1..=MOST_LOCAL {
         let directory = data_dir.join("ledgers").join(format!("mcp-{place}"));
-        std::fs::create_dir_all(&directory).map_err(Failure::environment)?;
         if let Some(opened) = open_record_in(config, &directory)? {
             return Ok(opened);
         }

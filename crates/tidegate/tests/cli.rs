@@ -159,6 +159,22 @@ fn what_went_wrong_is_said_with_what_to_do() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_server_that_does_not_answer_closes_no_directory() {
+    let place = Place::new();
+    let made = tidegate(
+        &place,
+        &["token", "create", "--role", "agent", "--principal", "alice"],
+    );
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    place.write("st.toml", "[store]\nurl = \"postgres://u:x@127.0.0.1:1/x\"\n");
+    let ran = tidegate(&place, &["token", "list", "--config", "st.toml"]);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let ran = tidegate(&place, &["token", "list"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("alice"), "{}", ran.stdout);
+}
+
+#[test]
 fn nothing_runs_in_a_session_of_a_gateway_without_a_token() {
     let place = Place::new();
     let ran = tidegate(&place, &["run", "--gateway", "http://127.0.0.1:1", "--", "true"]);

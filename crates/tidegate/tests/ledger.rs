@@ -10,6 +10,8 @@
 
 mod run;
 
+use std::process::Stdio;
+
 use run::gateway::{Gateway, create_token};
 use run::{Place, Ran, tidegate};
 use serde_json::{Value, json};
@@ -189,4 +191,56 @@ fn evidence_is_rotated_and_destroyed_on_the_record() {
     assert_eq!(destroyed[0]["event"]["cause"], "request");
     assert_eq!(destroyed[0]["event"]["by"], "local-administrator");
     expect(&tidegate(&place, &["ledger", "verify"]), 0, "all is well");
+}
+
+/// Runs the gateway for a client that says nothing.
+fn visited(place: &Place, session: &str) {
+    let mut command = place.command(&["mcp", "--session", session]);
+    let ran: Ran = command.stdin(Stdio::null()).output().unwrap().into();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let opened = format!("there was no session {session}");
+    assert!(ran.stderr.contains(&opened), "{}", ran.stderr);
+}
+
+#[test]
+fn every_record_of_the_directory_is_read_and_checked() {
+    let place = Place::new();
+    expect(
+        &tidegate(&place, &["ledger", "verify"]),
+        3,
+        "there is no record in",
+    );
+    visited(&place, "by-client");
+    expect(&tidegate(&place, &["ledger", "verify"]), 0, "all is well");
+    assert!(!records(&place, &["--session", "by-client"]).is_empty());
+    worked(&place).stop();
+    let verified = tidegate(&place, &["ledger", "verify"]);
+    expect(&verified, 0, "ledgers/mcp-1: all is well");
+    assert_eq!(verified.stdout.matches("all is well").count(), 2);
+    assert!(!records(&place, &["--session", "by-client"]).is_empty());
+    assert!(!records(&place, &["--session", "s1"]).is_empty());
+    let saved = tidegate(&place, &["ledger", "verify", "--save", "seen"]);
+    expect(&saved, 0, "not looked at: ");
+
+    let segment = place.path("home/.local/share/tidegate/ledgers/mcp-1/0000000001.tgl");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let at = bytes
+        .windows(9)
+        .position(|window| window == b"by-client")
+        .unwrap();
+    bytes[at] = b'x';
+    std::fs::write(&segment, bytes).unwrap();
+    let verified = tidegate(&place, &["ledger", "verify"]);
+    expect(&verified, 1, "mcp-1");
+    expect(&verified, 1, "all is well");
+}
+
+#[test]
+fn a_mistyped_directory_has_no_evidence() {
+    let place = Place::new();
+    for verb in ["rotate", "expire"] {
+        let ran = tidegate(&place, &["evidence", verb, "--data-dir", "mistyped"]);
+        expect(&ran, 1, "is it the right --data-dir?");
+        assert!(!place.path("mistyped").exists());
+    }
 }

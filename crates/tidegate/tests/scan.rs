@@ -271,3 +271,23 @@ fn the_exit_that_explain_prints_lets_that_value_through_and_no_other() {
     assert!(other.stderr.contains("2 findings"), "{}", other.stderr);
     assert!(other.stdout.contains("code-name"), "{}", other.stdout);
 }
+
+#[test]
+fn a_reader_that_leaves_early_is_not_told_that_nothing_was_found() {
+    let place = Place::new();
+    let many: String = (0..5_000)
+        .map(|n| format!("mail bob{n}@corp.example\n"))
+        .collect();
+    place.write("many.txt", &many);
+    for format in ["table", "json", "sarif"] {
+        let mut command = place.command(&["scan", "--format", format, "many.txt"]);
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        assert_eq!(ran.code, 1, "{format}: {}", ran.stderr);
+    }
+}

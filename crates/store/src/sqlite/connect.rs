@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -73,8 +73,9 @@ fn private_file(path: &Path) -> Result<PathBuf, StoreError> {
     let dir = dir
         .canonicalize()
         .map_err(|error| io("the state directory cannot be read", &error))?;
-    let mode = fs::metadata(&dir).map(|meta| meta.permissions().mode());
-    if mode.map_err(|error| io("the state directory cannot be read", &error))? & 0o022 != 0 {
+    let meta = fs::metadata(&dir).map_err(|error| io("the state directory cannot be read", &error))?;
+    owned(&meta, "directory")?;
+    if meta.permissions().mode() & 0o022 != 0 {
         return Err(StoreError::Backend(
             "others can write to the state directory: take that away (chmod go-w) or name another".to_owned(),
         ));
@@ -93,6 +94,18 @@ fn private_file(path: &Path) -> Result<PathBuf, StoreError> {
     Ok(path)
 }
 
+/// Refuses what belongs to another user, who could put something else in its place. The system's own user can do so anywhere.
+fn owned(meta: &fs::Metadata, what: &str) -> Result<(), StoreError> {
+    let own = rustix::process::geteuid().as_raw();
+    if [own, 0].contains(&meta.uid()) {
+        return Ok(());
+    }
+    Err(StoreError::Backend(format!(
+        "the state {what} belongs to another user ({}): take it over (chown) or name another",
+        meta.uid()
+    )))
+}
+
 /// Takes the file from everyone else. SQLite gives its companions (`-wal`, `-shm`) the same mode.
 fn tighten(path: &Path) -> Result<(), StoreError> {
     let meta = fs::symlink_metadata(path).map_err(|error| io("the state file cannot be read", &error))?;
@@ -101,6 +114,7 @@ fn tighten(path: &Path) -> Result<(), StoreError> {
             "the state file is not a plain file".to_owned(),
         ));
     }
+    owned(&meta, "file")?;
     let mode = meta.permissions().mode();
     if mode & 0o077 != 0 {
         let private = fs::Permissions::from_mode(mode & 0o700);

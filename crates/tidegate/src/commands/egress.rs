@@ -1,5 +1,8 @@
 //! `tidegate egress`: what clients of the egress proxy need.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
+
 use clap::{Args, Subcommand};
 
 use crate::egress::authority;
@@ -30,7 +33,10 @@ impl Egress {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let Verb::Ca { places } = self.verb;
         let config = places.load(None)?;
-        std::fs::create_dir_all(&config.data_dir)
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&config.data_dir)
             .map_err(|error| Failure::environment(format_args!("cannot use the data directory: {error}")))?;
         answer(authority(&config)?.certificate_pem().trim_end())
     }

@@ -9,7 +9,7 @@ use crate::commands::answer_now;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::source::Places;
-use crate::state::open_store;
+use crate::state::open_kept_store;
 use crate::terminal::note;
 use crate::wiring::lone_engine;
 
@@ -82,7 +82,7 @@ impl Evidence {
 
 async fn open(places: &Places) -> Result<(Config, Engine), Failure> {
     let config = places.load(None)?;
-    let store = open_store(&config).await?;
+    let store = open_kept_store(&config).await?;
     let engine = lone_engine(&config, store).await?;
     Ok((config, engine))
 }

@@ -83,7 +83,7 @@ enum Format {
 
 #[derive(Args, Debug)]
 struct Whose {
-    /// The directory of the record itself, such as a copy [default: ledger/ in the data directory]
+    /// The directory of one record, such as a copy [default: all in the data directory: ledger/ and those in ledgers/]
     #[arg(long, value_name = "DIR", conflicts_with = "data_dir")]
     dir: Option<PathBuf>,
     #[command(flatten)]
@@ -91,12 +91,47 @@ struct Whose {
 }
 
 impl Whose {
-    fn directory(&self) -> Result<PathBuf, Failure> {
-        match &self.dir {
-            Some(dir) => Ok(dir.clone()),
-            None => Ok(self.places.data_dir()?.join("ledger")),
+    /// The records: of the gateway, then of each that ran on standard streams or for one command.
+    fn directories(&self) -> Result<Vec<PathBuf>, Failure> {
+        if let Some(dir) = &self.dir {
+            return Ok(vec![dir.clone()]);
+        }
+        let data_dir = self.places.data_dir()?;
+        let cannot = |error: io::Error| {
+            Failure::environment(format_args!("{}: cannot be read: {error}", data_dir.display()))
+        };
+        let mut all = Vec::new();
+        let own = data_dir.join("ledger");
+        if own.try_exists().map_err(cannot)? {
+            all.push(own);
+        }
+        all.extend(records_of_others(&data_dir.join("ledgers")).map_err(cannot)?);
+        if all.is_empty() {
+            return Err(Failure::environment(format_args!(
+                "there is no record in {}: nothing ran on it yet; is it the right --data-dir?",
+                data_dir.display()
+            )));
+        }
+        Ok(all)
+    }
+}
+
+/// The records of gateways that ran beside another.
+fn records_of_others(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut records = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            records.push(entry.path());
         }
     }
+    // By number: mcp-2 comes before mcp-10.
+    records.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
+    Ok(records)
 }
 
 /// Which records are wanted; every part that is given must hold.
@@ -130,19 +165,14 @@ impl Ledger {
                 seen,
                 save,
                 whose,
-            } => check(
-                &whose.directory()?,
-                key.as_deref(),
-                seen.as_deref(),
-                save.as_deref(),
-            ),
+            } => check_all(&whose, key.as_deref(), seen.as_deref(), save.as_deref()),
             Verb::Show { wanted, whose } => {
                 let heading = format!(
                     "{:<8} {:<24} {:<36} {:<26} {:<13} TOOL",
                     "RECORD", "TIME", "SESSION", "EVENT", "CLASS"
                 );
                 answer(heading)?;
-                each_page(&whose.directory()?, wanted.filter(), |records, out| {
+                each_page(&whose.directories()?, &wanted.filter(), |records, out| {
                     records
                         .iter()
                         .try_for_each(|record| writeln!(out, "{}", line(record)))
@@ -152,14 +182,14 @@ impl Ledger {
                 format: Format::Jsonl,
                 wanted,
                 whose,
-            } => each_page(&whose.directory()?, wanted.filter(), |records, mut out| {
+            } => each_page(&whose.directories()?, &wanted.filter(), |records, mut out| {
                 write_json_lines(records, &mut out)
             }),
             Verb::Export {
                 format: Format::Csv,
                 wanted,
                 whose,
-            } => export_csv(&whose.directory()?, wanted.filter()),
+            } => export_csv(&whose.directories()?, &wanted.filter()),
         }
     }
 }
@@ -177,16 +207,53 @@ impl Wanted {
     }
 }
 
-fn check(dir: &Path, key: Option<&Path>, seen: Option<&Path>, save: Option<&Path>) -> Result<(), Failure> {
-    let key = key
-        .map(|path| read_line(path, "a ledger's public key", PublicKey::parse))
-        .transpose()?;
+/// Checks every record. A key or a checkpoint belongs to one: with these, the first is checked and the others are named.
+fn check_all(
+    whose: &Whose,
+    key: Option<&Path>,
+    seen: Option<&Path>,
+    save: Option<&Path>,
+) -> Result<(), Failure> {
     if let Some(path) = seen.filter(|path| !path.exists()) {
         return Err(Failure::usage(format_args!(
             "{}: there is no such file; the first time, --save a checkpoint without --seen",
             path.display()
         )));
     }
+    let all = whose.directories()?;
+    let is_of_one = key.or(seen).or(save).is_some();
+    let (checked, left) = all.split_at(if is_of_one { 1 } else { all.len() });
+    if is_of_one {
+        left.iter()
+            .for_each(|dir| note(format_args!("not looked at: {} (--dir)", dir.display())));
+    }
+    let mut bad: Vec<Failure> = Vec::new();
+    for dir in checked {
+        // Each is looked at, whatever the one before it is like.
+        match check(dir, key, seen, save) {
+            Ok(summary) if checked.len() == 1 => answer(summary)?,
+            Ok(summary) => answer(format_args!("{}: {summary}", dir.display()))?,
+            Err(failure) => bad.push(failure),
+        }
+    }
+    if key.is_none() && bad.len() < checked.len() {
+        note("the key beside each record was believed: compare with a copy of your own, --key FILE");
+    }
+    let mut bad = bad.into_iter();
+    let first = bad.next();
+    bad.for_each(|failure| note(&failure));
+    first.map_or(Ok(()), Err)
+}
+
+fn check(
+    dir: &Path,
+    key: Option<&Path>,
+    seen: Option<&Path>,
+    save: Option<&Path>,
+) -> Result<String, Failure> {
+    let key = key
+        .map(|path| read_line(path, "a ledger's public key", PublicKey::parse))
+        .transpose()?;
     let seen = seen
         .map(|path| read_line(path, "a checkpoint of a ledger", SignedCheckpoint::parse_text))
         .transpose()?;
@@ -205,10 +272,7 @@ fn check(dir: &Path, key: Option<&Path>, seen: Option<&Path>, save: Option<&Path
             Failure::environment(format_args!("{}: cannot be written: {error}", path.display()))
         })?;
     }
-    if key.is_none() {
-        note("the key beside the record was believed: compare with a copy of your own, --key FILE");
-    }
-    answer(summary(&report))
+    Ok(summary(&report))
 }
 
 fn summary(report: &Report) -> String {
@@ -245,31 +309,34 @@ fn read_line<T>(path: &Path, what: &str, parse: impl Fn(&str) -> Option<T>) -> R
 
 /// Hands every page on as it is read, so that a long record is never held as a whole.
 fn each_page(
-    dir: &Path,
-    filter: Filter,
+    records: &[PathBuf],
+    filter: &Filter,
     mut write: impl FnMut(&[Record], &mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    let failed = |error: ReadError| Failure::environment(format_args!("{}: {error}", dir.display()));
-    let reader = Reader::open(dir).map_err(failed)?;
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut after = None;
-    loop {
-        let page = reader.page(&filter, after, Reader::MAX_PAGE).map_err(failed)?;
-        match write(&page.records, &mut out).and_then(|()| out.flush()) {
-            // Whoever was reading has read enough.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
-            result => written(result)?,
-        }
-        after = page.next;
-        if after.is_none() {
-            return Ok(());
+    for dir in records {
+        let failed = |error: ReadError| Failure::environment(format_args!("{}: {error}", dir.display()));
+        let reader = Reader::open(dir).map_err(failed)?;
+        let mut after = None;
+        loop {
+            let page = reader.page(filter, after, Reader::MAX_PAGE).map_err(failed)?;
+            match write(&page.records, &mut out).and_then(|()| out.flush()) {
+                // Whoever was reading has read enough.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+                result => written(result)?,
+            }
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
         }
     }
+    Ok(())
 }
 
-fn export_csv(dir: &Path, filter: Filter) -> Result<(), Failure> {
+fn export_csv(directories: &[PathBuf], filter: &Filter) -> Result<(), Failure> {
     let mut headed = false;
-    each_page(dir, filter, |records, out| {
+    each_page(directories, filter, |records, out| {
         let mut page = Vec::new();
         let mut csv = CsvExport::new(&mut page)?;
         records.iter().try_for_each(|record| csv.write(record))?;

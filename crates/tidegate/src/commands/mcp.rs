@@ -26,7 +26,7 @@ Examples:
 pub(crate) struct Mcp {
     #[command(flatten)]
     places: Places,
-    /// Go on with this session, with the label it has [default: a new session]
+    /// Go on with this session, with the label it has; one that is not there is opened [default: a new session]
     #[arg(long, value_name = "ID", value_parser = Ident::parse)]
     session: Option<Ident>,
     /// Who the session belongs to

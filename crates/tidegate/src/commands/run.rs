@@ -32,7 +32,7 @@ Examples:
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) places: Places,
-    /// Go on with this session [default: a new session]
+    /// Go on with this session, with the label it has; one that is not there is opened [default: a new session]
     #[arg(long, value_name = "ID", value_parser = Ident::parse)]
     pub(crate) session: Option<Ident>,
     /// The running gateway that the session is of, with TIDEGATE_TOKEN as its token [default: the state of this machine]

@@ -18,6 +18,8 @@ pub(crate) struct LocalSession {
     caller: Caller,
     /// The session.
     pub(crate) id: Ident,
+    /// Whether it was there before.
+    pub(crate) is_known: bool,
 }
 
 impl LocalSession {
@@ -51,7 +53,12 @@ impl LocalSession {
         let session = engine.open_session(&caller, request).await;
         let session = session.map_err(Failure::environment)?;
         let id = session.id.clone();
-        let local = Self { engine, caller, id };
+        let local = Self {
+            engine,
+            caller,
+            id,
+            is_known: known.is_some(),
+        };
         local.enter_workspace(config.sandbox.workspace_class).await?;
         Ok(local)
     }

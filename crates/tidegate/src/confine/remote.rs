@@ -32,6 +32,8 @@ pub(crate) struct RemoteSession {
     token: String,
     /// The session.
     pub(crate) id: Ident,
+    /// Whether it was there before.
+    pub(crate) is_known: bool,
 }
 
 #[derive(Deserialize)]
@@ -65,6 +67,10 @@ impl RemoteSession {
             Some(id) => json!({"session_id": id.as_str()}),
             None => json!({}),
         };
+        let is_known = match &asked {
+            Some(id) => is_there(&client, &gateway, token, id).await?,
+            None => false,
+        };
         let url = gateway.join("v1/sessions").map_err(Failure::usage)?;
         let request = client.post(url).bearer_auth(token.trim()).json(&body);
         let answer = request.send().await;
@@ -84,6 +90,7 @@ impl RemoteSession {
             gateway,
             token: token.trim().to_owned(),
             id,
+            is_known,
         };
         remote.enter_workspace(workspace).await?;
         Ok(remote)
@@ -142,6 +149,16 @@ impl RemoteSession {
         let path = format!("v1/session/{}/{what}", self.id);
         self.gateway.join(&path).map_err(Failure::usage)
     }
+}
+
+/// Whether the token has such a session.
+async fn is_there(client: &Client, gateway: &Url, token: &str, id: &Ident) -> Result<bool, Failure> {
+    let url = gateway
+        .join(&format!("v1/session/{id}"))
+        .map_err(Failure::usage)?;
+    let answer = client.get(url).bearer_auth(token.trim()).send().await;
+    let answer = answer.map_err(|error| unanswered(gateway, &error))?;
+    Ok(answer.status().is_success())
 }
 
 async fn address_of(proxy: &Url) -> Result<SocketAddr, Failure> {

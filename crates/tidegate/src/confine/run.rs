@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 use tidegate_core::Ident;
+use tidegate_gateway::telemetry::LogTarget;
 use tidegate_sandbox::container::Containers;
 use tidegate_sandbox::{Flow, Launch, Room, Running, Streams};
 use tokio::signal::unix::{Signal as Heard, SignalKind, signal};
@@ -31,7 +32,11 @@ pub(crate) fn run(asked: Run) -> Result<(), Failure> {
     if asked.gateway.is_some() {
         token_of(asked.token.as_deref())?;
     }
-    let config = asked.places.load(None)?;
+    let mut config = asked.places.load(None)?;
+    if asked.quiet && config.telemetry.decision_log == LogTarget::Stderr {
+        // What was decided is on the record.
+        config.telemetry.decision_log = LogTarget::Off;
+    }
     let room = room_for(&asked, &config)?;
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| Failure::environment(format_args!("cannot start: {error}")))?;
@@ -86,11 +91,13 @@ async fn run_in_session(asked: &Run, config: &Config, room: Room, cell: &Cell) -
             let token = token_of(asked.token.as_deref())?;
             let class = config.sandbox.workspace_class;
             let session = RemoteSession::open(gateway.clone(), token, asked.session.clone(), class).await?;
-            introduce(asked, &session.id);
+            introduce(asked, &session.id, session.is_known);
             match session.way().await? {
                 Some((way, proxy)) => start(asked, &room.with_proxy(&proxy), cell, way, signals).await,
                 None => {
-                    note("this gateway has no egress proxy, so the command has no network");
+                    if !asked.quiet {
+                        note("this gateway has no egress proxy, so the command has no network");
+                    }
                     start(asked, &room, cell, Way::none(), signals).await
                 }
             }
@@ -98,7 +105,7 @@ async fn run_in_session(asked: &Run, config: &Config, room: Room, cell: &Cell) -
         None => {
             let owner = (asked.principal.clone(), asked.agent.clone());
             let session = LocalSession::open(config, asked.session.clone(), owner).await?;
-            introduce(asked, &session.id);
+            introduce(asked, &session.id, session.is_known);
             let way = session.way(config).await?;
             let trust = Trust::of(config)?;
             let code = start(asked, &trust.in_room(room), cell, way, signals).await;
@@ -108,9 +115,16 @@ async fn run_in_session(asked: &Run, config: &Config, room: Room, cell: &Cell) -
     }
 }
 
-fn introduce(asked: &Run, session: &Ident) {
-    if !asked.quiet {
-        note(painted(FAINT, format_args!("session {session}")));
+fn introduce(asked: &Run, session: &Ident, is_known: bool) {
+    if asked.quiet {
+        return;
+    }
+    note(painted(FAINT, format_args!("session {session}")));
+    if asked.session.is_some() && !is_known {
+        note(painted(
+            CARE,
+            format_args!("there was no session {session}: it was opened now, and has seen nothing"),
+        ));
     }
 }
 

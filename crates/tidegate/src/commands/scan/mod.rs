@@ -105,6 +105,10 @@ impl Scan {
             Err(read::ScanError::Read(error)) => Err(Failure::environment(format_args!(
                 "{name}: cannot be read: {error}"
             ))),
+            // Whoever read has read enough. What did not fit into the pipe are findings.
+            Err(read::ScanError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(
+                Failure::no(format_args!("{name}: not all that was found was read")),
+            ),
             Err(read::ScanError::Write(error)) => written(Err(error)),
         }
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use tidegate_core::Class;
 use tidegate_detect::Detector;
+use url::Url;
 
 use super::document::Entry;
 use super::sections::quoted;
@@ -29,7 +30,9 @@ impl<'a> Keys<'a> {
         for (server, entry) in servers {
             let held = with_keys(&detector, &entry.args);
             keys.arguments.extend(held.map(|argument| (*server, argument)));
-            let held = with_keys(&detector, entry.url.as_slice());
+            let known: Vec<_> = with_keys(&detector, entry.url.as_slice()).collect();
+            let addresses = entry.url.as_deref().into_iter();
+            let held = addresses.filter(|address| known.contains(address) || has_key_in_path(address));
             keys.addresses.extend(held.map(|address| (*server, address)));
         }
         Ok(keys)
@@ -80,10 +83,39 @@ fn with_keys<'a>(detector: &Detector, texts: &'a [String]) -> impl Iterator<Item
     })
 }
 
+/// Whether a piece of the path looks made up by a machine: hosted servers are often told apart, and opened, by such a piece.
+fn has_key_in_path(address: &str) -> bool {
+    /// Shorter pieces are names and versions.
+    const LEAST: usize = 20;
+    let path = Url::parse(address).ok();
+    path.as_ref()
+        .and_then(Url::path_segments)
+        .is_some_and(|mut pieces| {
+            pieces.any(|piece| {
+                piece.len() >= LEAST
+                    && piece.bytes().any(|byte| byte.is_ascii_digit())
+                    && piece.bytes().any(|byte| byte.is_ascii_alphabetic())
+            })
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::sections::Sections;
     use super::*;
+
+    #[test]
+    fn a_piece_of_the_path_may_be_a_key() {
+        for (address, expected) in [
+            ("https://mcp.example/api/s/NTA3ZjE5M2YtOTk2Ny00ZDk2/mcp", true),
+            ("https://mcp.example/5f2c9a7be01d4c3f8a6b7e90d1c2f3a4/sse", true),
+            ("https://mcp.example/v1/model-context-protocol-server/mcp", false),
+            ("https://mcp.example/2026-07-28/mcp", false),
+            ("not an address", false),
+        ] {
+            assert_eq!(has_key_in_path(address), expected, "{address}");
+        }
+    }
 
     #[test]
     fn keys_are_named_by_their_server_and_withheld() {
