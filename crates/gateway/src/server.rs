@@ -43,7 +43,9 @@ pub struct Server {
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The address cannot be had.
-    #[error("cannot listen on {address}: {source}")]
+    #[error(
+        "cannot listen on {address}: {source}; name another address with --listen or `listen` in tidegate.toml"
+    )]
     Bind {
         /// The address.
         address: SocketAddr,

@@ -108,6 +108,17 @@ async fn the_label_and_the_request_itself_decide_and_a_denial_helps() {
         let denied = post_bytes("public.test", &wide(order)).await;
         assert_eq!(problem(&denied)["rule"], "arguments-above-ceiling", "{denied}");
     }
+    for spelled in [
+        "user=bob%40example.com",
+        "https://a.example/?mail=ann@example.org",
+    ] {
+        let (host, credential) = (format!("public.test:{port}"), &exit.credential);
+        let head = format!(
+            "GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\nProxy-Authorization: {credential}\r\nCookie: {spelled}\r\n\r\n"
+        );
+        let denied = exit.send(head.as_bytes()).await;
+        assert_eq!(problem(&denied)["rule"], "arguments-above-ceiling", "{denied}");
+    }
     assert_eq!(exit.plain.connections(), 0);
     assert!(
         post("public.test", "nothing to see")

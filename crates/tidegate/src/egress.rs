@@ -25,7 +25,11 @@ pub(crate) async fn open(
     let Some(listen) = config.egress.listen else {
         return Ok(None);
     };
-    let refused = |error| Failure::environment(format_args!("cannot listen on {listen}: {error}"));
+    let refused = |error| {
+        Failure::environment(format_args!(
+            "cannot listen on {listen}: {error}; name another address as egress.listen"
+        ))
+    };
     let listener = TcpListener::bind(listen).await.map_err(refused)?;
     let own = listener.local_addr().map_err(refused)?;
     let proxy = proxy(config, engine, Some(tokens), vec![gateway, own])?;
