@@ -152,3 +152,67 @@ fn a_rise_takes_the_network_of_a_container_that_has_one_and_keeps_its_files() {
     assert_eq!(greeter.count(), 0);
     gateway.stop();
 }
+
+#[test]
+fn a_container_without_a_network_that_reaches_around_it_stays_paused() {
+    if !can_contain() {
+        return;
+    }
+    let place = Place::new();
+    let workspace = workspace(&place);
+    place.write("tidegate.toml", "[sandbox]\nworkspace_class = \"confidential\"\n");
+    let podman = Podman::start(&place.path("podman"));
+    let (mount, engine) = (
+        format!("{}:/work", workspace.display()),
+        format!("{}:/engine", place.path("podman").display()),
+    );
+    for (name, options, says) in [
+        ("plain", &["--volume", &mount][..], ""),
+        ("privileged", &["--privileged"], "stays paused: it is privileged"),
+        (
+            "host",
+            &["--pid", "host"],
+            "stays paused: it sees the host's processes",
+        ),
+        (
+            "engine",
+            &["--volume", &engine],
+            "stays paused: a socket of the host",
+        ),
+    ] {
+        let begin = ["run", "--detach", "--network", "none", "--name", name];
+        podman.ask(&[&begin[..], options, &[IMAGE, "sleep", "9999"]].concat());
+        let ran = in_container(&place, &podman, name, &["echo", "ran"]);
+        let paused = podman.ask(&["inspect", "--format", "{{.State.Paused}}", name]);
+        if says.is_empty() {
+            assert_eq!(
+                (ran.code, ran.stdout.as_str(), paused.as_str()),
+                (0, "ran\n", "false"),
+                "{}",
+                ran.stderr
+            );
+        } else {
+            assert!(ran.stderr.contains(says), "{name}: {}", ran.stderr);
+            assert_eq!(
+                (ran.code, ran.stdout.as_str(), paused.as_str()),
+                (3, "", "true"),
+                "{name}"
+            );
+        }
+    }
+}
+
+/// Runs a command in a container that is there, in a session of its own.
+fn in_container(place: &Place, podman: &Podman, name: &str, words: &[&str]) -> Ran {
+    let socket = podman.socket();
+    let mut args = vec![
+        "--quiet",
+        "--container",
+        name,
+        "--engine",
+        socket.to_str().unwrap(),
+        "--",
+    ];
+    args.extend(words);
+    sandbox::run(place, &args).output().unwrap().into()
+}

@@ -5,6 +5,7 @@
 //! network of its own cannot be followed that way. It is stopped, kept as an image, and made anew without a network
 //! ([`Containers::isolate`]).
 
+mod around;
 mod exec;
 mod isolate;
 mod way_out;
@@ -67,6 +68,17 @@ pub enum ContainerError {
     /// The container reaches around its own network.
     #[error("the container cannot be isolated, so it stays paused: {0}")]
     Reaches(&'static str),
+    /// Its network could not be taken and it could not be paused.
+    #[error("the container could neither be isolated nor paused, so it was killed: {0}")]
+    Killed(String),
+    /// The same, and it could not be killed.
+    #[error("the container may still run with its network, so end it: {why}; {then}")]
+    StillRuns {
+        /// Why it was to be killed.
+        why: String,
+        /// Why it was not.
+        then: String,
+    },
     /// It is not running.
     #[error("the container is not running")]
     NotRunning,
@@ -75,6 +87,19 @@ pub enum ContainerError {
         "the proxy cannot be put into the container: {0}; this works for engines of this machine and this user"
     )]
     WayOut(std::io::Error),
+}
+
+impl ContainerError {
+    /// Whether the engine has no such container.
+    fn is_unknown(&self) -> bool {
+        let Self::Engine { why, .. } = self else {
+            return false;
+        };
+        matches!(
+            **why,
+            bollard::errors::Error::DockerResponseServerError { status_code: 404, .. }
+        )
+    }
 }
 
 impl Containers {
