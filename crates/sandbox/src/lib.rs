@@ -13,6 +13,7 @@ mod bwrap;
 pub mod container;
 pub mod door;
 pub mod enter;
+mod fixed;
 mod launch;
 pub mod machine;
 mod outlet;
@@ -21,6 +22,7 @@ mod valve;
 mod walls;
 mod watchdog;
 
+pub use fixed::leads_through;
 pub use launch::{Launch, LaunchError, Running, Streams};
 pub use outlet::{Address, Outlet, UnixSocket};
 pub use room::{Room, RoomError};

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::fixed::at_top_of;
 use crate::{Limits, PROXY_PORT};
 
 /// Where programs, libraries and their settings are. What of it exists is there to be read; nothing else of the host's is.
@@ -86,6 +87,33 @@ pub enum RoomError {
         /// What it is.
         what: &'static str,
     },
+    /// A file that must stay as it is could be changed from inside.
+    #[error(
+        "{} could be changed from inside: {} on the way to it lies in the workspace; move the file out of the workspace, or to its \
+         top", file.display(), place.display()
+    )]
+    Loose {
+        /// Which.
+        file: PathBuf,
+        /// What a program inside could put something else in the place of.
+        place: PathBuf,
+    },
+    /// The same, by another name.
+    #[error(
+        "{} could be changed from inside: it has a second name (a hard link), which may lie in the workspace; use a copy of it", file.display()
+    )]
+    SecondName {
+        /// Which.
+        file: PathBuf,
+    },
+    /// It cannot be told where a file that must stay as it is lies.
+    #[error("it cannot be told whether {} could be changed from inside: {why}", file.display())]
+    Unseen {
+        /// Which.
+        file: PathBuf,
+        /// Why not.
+        why: io::Error,
+    },
 }
 
 impl Room {
@@ -139,13 +167,20 @@ impl Room {
         self
     }
 
-    /// The same, with this as it is for as long as the program runs.
+    /// The same, with this file as it is for as long as the program runs.
+    ///
+    /// # Errors
+    /// When it lies in the workspace so that a program inside could put another in its place.
+    pub fn with_fixed(mut self, file: &Path) -> Result<Self, RoomError> {
+        let place = at_top_of(&self.workspace, file)?;
+        self.fixed.extend(place.filter(|place| place.exists()));
+        Ok(self)
+    }
+
+    /// What of the workspace cannot be changed.
     #[must_use]
-    pub fn with_fixed(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
-        let there = paths.into_iter().filter_map(|path| path.canonicalize().ok());
-        self.fixed
-            .extend(there.filter(|path| path.starts_with(&self.workspace)));
-        self
+    pub fn fixed(&self) -> &[PathBuf] {
+        &self.fixed
     }
 
     /// The same, with these variables of this process passed on.

@@ -53,7 +53,12 @@ impl Places {
         for problem in &problems {
             note(problem.line(&source.name));
         }
-        config.ok_or_else(|| Failure::usage(summary(&source.name, &problems)))
+        let config = config.ok_or_else(|| Failure::usage(summary(&source.name, &problems)))?;
+        let file = self.config.clone().unwrap_or_else(|| DEFAULT_FILE.into());
+        Ok(Config {
+            file: Some(file),
+            ..config
+        })
     }
 
     /// Where state is kept. The configuration is read only if nothing more direct says it.

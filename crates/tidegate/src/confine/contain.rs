@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tidegate_sandbox::container::{Containers, Said, Wanted};
 use tidegate_sandbox::machine::{docker_sockets, podman_sockets};
-use tidegate_sandbox::{Flow, Room, Valve};
+use tidegate_sandbox::{Flow, Room, Valve, leads_through};
 use tokio::sync::watch;
 
 use super::HAND_OUT;
@@ -30,6 +30,33 @@ pub(super) async fn engine(socket: Option<&Path>) -> Result<Containers, Failure>
     Containers::at(&socket)
         .await
         .map_err(|error| Failure::environment(format_args!("nothing was run: {error}")))
+}
+
+/// Refuses a container that could change the configuration by which it is judged. Its mounts are somebody else's, so nothing
+/// can be put over the file.
+pub(super) async fn refuse_to_change(
+    containers: &Containers,
+    name: &str,
+    file: &Path,
+) -> Result<(), Failure> {
+    let changes = containers.changes(name).await;
+    for source in changes.map_err(|error| Failure::environment(format_args!("nothing was run: {error}")))? {
+        let leads = leads_through(&source, file).map_err(|error| {
+            let shown = file.display();
+            Failure::environment(format_args!(
+                "nothing was run: {shown} cannot be followed: {error}"
+            ))
+        });
+        if leads? {
+            return Err(Failure::usage(format_args!(
+                "nothing was run: {} could be changed from inside the container, which has {} mounted to be written; move the \
+                 file out of it, or name one elsewhere with --config",
+                file.display(),
+                source.display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// A container that is ready for a command.
@@ -69,6 +96,7 @@ impl<'a> Contained<'a> {
             name: name.clone(),
             image: asked.image.clone().unwrap_or_default(),
             workspace: room.workspace().to_owned(),
+            fixed: room.fixed().to_owned(),
             proxy: room.proxy(),
         };
         let mut contained = Self {
