@@ -18,6 +18,7 @@ mod launch;
 pub mod machine;
 mod outlet;
 mod room;
+mod stand_in;
 mod valve;
 mod walls;
 mod watchdog;

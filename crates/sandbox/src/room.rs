@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::fixed::at_top_of;
+use crate::stand_in::StandIn;
 use crate::{Limits, PROXY_PORT};
 
 /// Where programs, libraries and their settings are. What of it exists is there to be read; nothing else of the host's is.
@@ -60,6 +62,8 @@ pub struct Room {
     pub(crate) hidden: Vec<PathBuf>,
     /// What it cannot change though it lies in the workspace.
     pub(crate) fixed: Vec<PathBuf>,
+    /// What of it is there for this room alone.
+    stand_ins: Vec<Arc<StandIn>>,
     /// Its variables.
     pub(crate) environment: BTreeMap<OsString, OsString>,
     /// The bounds of each process.
@@ -106,6 +110,17 @@ pub enum RoomError {
         /// Which.
         file: PathBuf,
     },
+    /// Its name cannot be kept from programs inside.
+    #[error(
+        "{} could be made from inside, and its name cannot be taken: {why}; name another with --config, or let this user \
+         write there", file.display()
+    )]
+    Untaken {
+        /// Which.
+        file: PathBuf,
+        /// Why not.
+        why: io::Error,
+    },
     /// It cannot be told where a file that must stay as it is lies.
     #[error("it cannot be told whether {} could be changed from inside: {why}", file.display())]
     Unseen {
@@ -139,6 +154,7 @@ impl Room {
             readable: Vec::new(),
             hidden: SECRET.map(PathBuf::from).into(),
             fixed: Vec::new(),
+            stand_ins: Vec::new(),
             environment: environment(),
             limits: Limits::default(),
             unix_sockets: false,
@@ -167,14 +183,25 @@ impl Room {
         self
     }
 
-    /// The same, with this file as it is for as long as the program runs.
+    /// The same, with this file as it is for as long as the program runs. Where there is none, a file with the text of a
+    /// stand-in has its name until then.
     ///
     /// # Errors
-    /// When it lies in the workspace so that a program inside could put another in its place.
-    pub fn with_fixed(mut self, file: &Path) -> Result<Self, RoomError> {
-        let place = at_top_of(&self.workspace, file)?;
-        self.fixed.extend(place.filter(|place| place.exists()));
-        Ok(self)
+    /// When it lies in the workspace so that a program inside could put another in its place, or its name cannot be taken.
+    pub fn with_fixed(mut self, file: &Path, stand_in: &str) -> Result<Self, RoomError> {
+        let Some(place) = at_top_of(&self.workspace, file)? else {
+            return Ok(self);
+        };
+        match StandIn::take(&place, stand_in) {
+            Ok(taken) => {
+                self.stand_ins.extend(taken.map(Arc::new));
+                self.fixed.push(place);
+                Ok(self)
+            }
+            // Nobody makes anything there.
+            Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => Ok(self),
+            Err(why) => Err(RoomError::Untaken { file: place, why }),
+        }
     }
 
     /// What of the workspace cannot be changed.

@@ -1,4 +1,4 @@
-//! A command cannot change the configuration by which it is judged.
+//! A command cannot change the configuration by which it is judged, nor make one for the next.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
@@ -13,7 +13,8 @@ mod sandbox;
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use run::{Place, Ran};
 use sandbox::{has, workspace};
@@ -93,4 +94,56 @@ fn a_configuration_that_could_be_replaced_is_refused() {
         let _ = fs::remove_file(workspace.join("conf/tidegate.toml"));
     }
     assert!(!workspace.join("ran").exists());
+}
+
+#[test]
+fn a_configuration_that_is_not_there_cannot_be_made() {
+    if !has("bwrap") {
+        return;
+    }
+    let place = Place::new();
+    let workspace = workspace(&place);
+    let is_empty = || fs::read_dir(&workspace).unwrap().count() == 0;
+    for script in [
+        "echo '[sandbox]' > tidegate.toml",
+        "rm -f tidegate.toml",
+        "mv tidegate.toml other.toml",
+        "cd /tmp; echo '[sandbox]' > new; mv -f new \"$OLDPWD/tidegate.toml\"",
+    ] {
+        let ran: Ran = run_there(&place, &[], script).output().unwrap().into();
+        assert_ne!(ran.code, 0, "{script}");
+        assert!(is_empty(), "{script}: {}", ran.stderr);
+    }
+
+    // Whoever is killed leaves the stand-in behind. It counts as none, and goes with the next.
+    let mut killed = run_there(&place, &[], "touch ready; sleep 60")
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap();
+    let since = Instant::now();
+    while !workspace.join("ready").exists() {
+        assert!(
+            since.elapsed() < Duration::from_secs(60),
+            "the command does not run"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    fs::remove_file(workspace.join("ready")).unwrap();
+    assert!(workspace.join("tidegate.toml").exists());
+    let shown: Ran = place
+        .command(&["check", "work/tidegate.toml"])
+        .output()
+        .unwrap()
+        .into();
+    assert!(
+        shown.stderr.contains("no such file"),
+        "{}{}",
+        shown.stdout,
+        shown.stderr
+    );
+    let ran: Ran = run_there(&place, &[], "true").output().unwrap().into();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(is_empty());
 }

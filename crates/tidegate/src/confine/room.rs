@@ -8,12 +8,13 @@ use tidegate_store::{Misplaced, refuse_inside};
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::source::STAND_IN;
 
 /// A room around a workspace, with tidegate's own state out of reach and the configuration as it is.
 pub(crate) fn room(config: &Config, workspace: &Path) -> Result<Room, Failure> {
     let room = loose_room(config, workspace)?;
     match &config.file {
-        Some(file) => room.with_fixed(file).map_err(Failure::usage),
+        Some(file) => room.with_fixed(file, STAND_IN).map_err(Failure::usage),
         None => Ok(room),
     }
 }
