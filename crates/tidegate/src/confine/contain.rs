@@ -2,10 +2,10 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tidegate_sandbox::container::{Containers, Said, Wanted};
-use tidegate_sandbox::machine::{docker_sockets, podman_sockets};
+use tidegate_sandbox::machine::{answering, docker_sockets, podman_sockets};
 use tidegate_sandbox::{Flow, Room, Valve, leads_through};
 use tokio::sync::watch;
 
@@ -15,19 +15,15 @@ use crate::commands::run::Run;
 use crate::failure::Failure;
 use crate::terminal::{CARE, note, painted};
 
-/// The engine at a socket, or the first that is where engines are.
+/// The engine at a socket, or the first that answers where engines are.
 pub(super) async fn engine(socket: Option<&Path>) -> Result<Containers, Failure> {
-    let usual = podman_sockets().into_iter().chain(docker_sockets());
-    let found = match socket {
-        Some(socket) => Some(socket.to_owned()),
-        None => usual.into_iter().find(|socket| socket.exists()),
-    };
-    let Some(socket) = found else {
+    let usual = [podman_sockets(), docker_sockets()].concat();
+    let Some(socket) = socket.or_else(|| answering(&usual).map(PathBuf::as_path)) else {
         return Err(Failure::environment(
-            "nothing was run: no container engine is there; `tidegate doctor` says how to get one",
+            "nothing was run: no container engine answers; `tidegate doctor` says how to get one",
         ));
     };
-    Containers::at(&socket)
+    Containers::at(socket)
         .await
         .map_err(|error| Failure::environment(format_args!("nothing was run: {error}")))
 }
