@@ -1,6 +1,6 @@
 //! The words that tell bubblewrap what a room looks like.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,6 @@ const ENTER: &str = "/run/tidegate/enter";
 
 /// How much the private directories may hold, each, in bytes: they are memory.
 const PRIVATE_BYTES: &str = "1073741824";
-
-/// Bubblewrap, where a search path finds it.
-pub(crate) fn find(path: Option<&OsStr>) -> Option<PathBuf> {
-    let places = path.map(std::env::split_paths)?;
-    places
-        .map(|place| place.join("bwrap"))
-        .find(|bwrap| bwrap.is_file())
-}
 
 /// Everything that is separated, in all cases.
 pub(crate) const APART: [&str; 11] = [

@@ -14,6 +14,7 @@ use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::{oneshot, watch};
 
 use crate::door::{Arrival, Door};
+use crate::machine::find;
 use crate::{Flow, Outlet, Room, RoomError, Valve, bwrap};
 
 /// How long the walls may take to be put up.
@@ -94,7 +95,7 @@ impl Launch {
     /// When bubblewrap or this program's own file cannot be found.
     pub fn find(word: &'static str) -> Result<Self, LaunchError> {
         let path = std::env::var_os("PATH");
-        let bwrap = bwrap::find(path.as_deref()).ok_or(LaunchError::NoBwrap)?;
+        let bwrap = find("bwrap", path.as_deref()).ok_or(LaunchError::NoBwrap)?;
         let enter = std::env::current_exe().map_err(LaunchError::NoProgram)?;
         Ok(Self { bwrap, enter, word })
     }

@@ -10,6 +10,12 @@ use serde::Serialize;
 
 use crate::{Room, bwrap, walls};
 
+/// A program, where a search path finds it.
+pub(crate) fn find(program: &str, path: Option<&OsStr>) -> Option<PathBuf> {
+    let mut places = path.map(std::env::split_paths)?;
+    places.find_map(|place| Some(place.join(program)).filter(|found| found.is_file()))
+}
+
 /// How something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -48,12 +54,13 @@ impl Machine {
     /// Looks. Programs are searched for in `path`.
     #[must_use]
     pub fn look(path: Option<&OsStr>) -> Self {
-        let bwrap = bwrap::find(path);
+        let bwrap = find("bwrap", path);
         let pieces = vec![
             bubblewrap(bwrap.as_deref()),
             namespaces(bwrap.as_deref()),
             filter(),
             landlock(),
+            nsenter(path),
             engine("podman", &podman_sockets()),
             engine("docker", &docker_sockets()),
         ];
@@ -109,7 +116,8 @@ fn namespaces(bwrap: Option<&Path>) -> Piece {
             for path in Room::system() {
                 command.arg("--ro-bind").arg(path).arg(path);
             }
-            command.args(["--proc", "/proc", "--dev", "/dev", "--", "/bin/true"]);
+            // The one program that every system has there.
+            command.args(["--proc", "/proc", "--dev", "/dev", "--", "/bin/sh", "-c", ":"]);
             let output = command.env_clear().stdin(Stdio::null()).output();
             let output = output.map_err(|error| format!("bubblewrap cannot be started: {error}"))?;
             if output.status.success() {
@@ -149,6 +157,15 @@ fn landlock() -> Piece {
     )
 }
 
+fn nsenter(path: Option<&OsStr>) -> Piece {
+    let found = find("nsenter", path).map(|path| path.display().to_string());
+    piece(
+        "nsenter",
+        found.ok_or_else(|| "nsenter is nowhere in PATH".to_owned()),
+        "for a proxy in new containers (--image): install the package util-linux",
+    )
+}
+
 /// Where Podman listens, most likely first.
 #[must_use]
 pub fn podman_sockets() -> Vec<PathBuf> {
@@ -167,8 +184,14 @@ pub fn docker_sockets() -> Vec<PathBuf> {
         .collect()
 }
 
+/// The first of these at which somebody answers.
+#[must_use]
+pub fn answering(sockets: &[PathBuf]) -> Option<&PathBuf> {
+    sockets.iter().find(|socket| UnixStream::connect(socket).is_ok())
+}
+
 fn engine(name: &'static str, sockets: &[PathBuf]) -> Piece {
-    let answering = sockets.iter().find(|socket| UnixStream::connect(socket).is_ok());
+    let answering = answering(sockets);
     let there = || sockets.iter().any(|socket| fs::symlink_metadata(socket).is_ok());
     let found = match answering {
         Some(socket) => Ok(socket.display().to_string()),
@@ -178,8 +201,28 @@ fn engine(name: &'static str, sockets: &[PathBuf]) -> Piece {
         None => Err("no socket of it is there".to_owned()),
     };
     let remedy = match name {
-        "podman" => "for containers: install podman and start its API (systemctl --user start podman.socket)",
+        "podman" => {
+            "for containers: install podman and start its API (systemctl --user start podman.socket, as root without --user)"
+        }
         _ => "for containers: install docker, start it, and give this user its socket",
     };
     piece(name, found, remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn a_socket_that_somebody_left_behind_is_passed_over() {
+        let own = tempfile::tempdir().unwrap();
+        let sockets = ["nowhere", "left", "live"].map(|name| own.path().join(name));
+        let [_, left, live] = &sockets;
+        drop(UnixListener::bind(left).unwrap());
+        assert_eq!(answering(&sockets), None);
+        let _listener = UnixListener::bind(live).unwrap();
+        assert_eq!(answering(&sockets), Some(live));
+    }
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::fixed::at_top_of;
+use crate::stand_in::StandIn;
 use crate::{Limits, PROXY_PORT};
 
 /// Where programs, libraries and their settings are. What of it exists is there to be read; nothing else of the host's is.
@@ -59,6 +62,8 @@ pub struct Room {
     pub(crate) hidden: Vec<PathBuf>,
     /// What it cannot change though it lies in the workspace.
     pub(crate) fixed: Vec<PathBuf>,
+    /// What of it is there for this room alone.
+    stand_ins: Vec<Arc<StandIn>>,
     /// Its variables.
     pub(crate) environment: BTreeMap<OsString, OsString>,
     /// The bounds of each process.
@@ -86,6 +91,44 @@ pub enum RoomError {
         /// What it is.
         what: &'static str,
     },
+    /// A file that must stay as it is could be changed from inside.
+    #[error(
+        "{} could be changed from inside: {} on the way to it lies in the workspace; move the file out of the workspace, or to its \
+         top", file.display(), place.display()
+    )]
+    Loose {
+        /// Which.
+        file: PathBuf,
+        /// What a program inside could put something else in the place of.
+        place: PathBuf,
+    },
+    /// The same, by another name.
+    #[error(
+        "{} could be changed from inside: it has a second name (a hard link), which may lie in the workspace; use a copy of it", file.display()
+    )]
+    SecondName {
+        /// Which.
+        file: PathBuf,
+    },
+    /// Its name cannot be kept from programs inside.
+    #[error(
+        "{} could be made from inside, and its name cannot be taken: {why}; name another with --config, or let this user \
+         write there", file.display()
+    )]
+    Untaken {
+        /// Which.
+        file: PathBuf,
+        /// Why not.
+        why: io::Error,
+    },
+    /// It cannot be told where a file that must stay as it is lies.
+    #[error("it cannot be told whether {} could be changed from inside: {why}", file.display())]
+    Unseen {
+        /// Which.
+        file: PathBuf,
+        /// Why not.
+        why: io::Error,
+    },
 }
 
 impl Room {
@@ -111,6 +154,7 @@ impl Room {
             readable: Vec::new(),
             hidden: SECRET.map(PathBuf::from).into(),
             fixed: Vec::new(),
+            stand_ins: Vec::new(),
             environment: environment(),
             limits: Limits::default(),
             unix_sockets: false,
@@ -139,13 +183,31 @@ impl Room {
         self
     }
 
-    /// The same, with this as it is for as long as the program runs.
+    /// The same, with this file as it is for as long as the program runs. Where there is none, a file with the text of a
+    /// stand-in has its name until then.
+    ///
+    /// # Errors
+    /// When it lies in the workspace so that a program inside could put another in its place, or its name cannot be taken.
+    pub fn with_fixed(mut self, file: &Path, stand_in: &str) -> Result<Self, RoomError> {
+        let Some(place) = at_top_of(&self.workspace, file)? else {
+            return Ok(self);
+        };
+        match StandIn::take(&place, stand_in) {
+            Ok(taken) => {
+                self.stand_ins.extend(taken.map(Arc::new));
+                self.fixed.push(place);
+                Ok(self)
+            }
+            // Nobody makes anything there.
+            Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => Ok(self),
+            Err(why) => Err(RoomError::Untaken { file: place, why }),
+        }
+    }
+
+    /// What of the workspace cannot be changed.
     #[must_use]
-    pub fn with_fixed(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
-        let there = paths.into_iter().filter_map(|path| path.canonicalize().ok());
-        self.fixed
-            .extend(there.filter(|path| path.starts_with(&self.workspace)));
-        self
+    pub fn fixed(&self) -> &[PathBuf] {
+        &self.fixed
     }
 
     /// The same, with these variables of this process passed on.

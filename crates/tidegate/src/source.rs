@@ -16,6 +16,11 @@ use crate::terminal::note;
 /// The file that is used when none is named.
 pub(crate) const DEFAULT_FILE: &str = "tidegate.toml";
 
+/// What stands in the place of a configuration that is not there, while commands run that could make one. It is read as none.
+pub(crate) const STAND_IN: &str = "\
+# This is no configuration. It keeps commands that tidegate runs here from making one, and goes when they end.
+";
+
 /// Where the configuration and the state are.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Places {
@@ -53,7 +58,12 @@ impl Places {
         for problem in &problems {
             note(problem.line(&source.name));
         }
-        config.ok_or_else(|| Failure::usage(summary(&source.name, &problems)))
+        let config = config.ok_or_else(|| Failure::usage(summary(&source.name, &problems)))?;
+        let file = self.config.clone().unwrap_or_else(|| DEFAULT_FILE.into());
+        Ok(Config {
+            file: Some(file),
+            ..config
+        })
     }
 
     /// Where state is kept. The configuration is read only if nothing more direct says it.
@@ -131,6 +141,9 @@ impl Source {
                 + 1;
             Failure::usage(format_args!("{name}:{line}:1: not UTF-8 text"))
         })?;
+        if text == STAND_IN {
+            return Ok(None);
+        }
         let directory = path
             .parent()
             .map_or_else(|| PathBuf::from("."), Path::to_path_buf);

@@ -36,18 +36,20 @@ fn a_container_reaches_the_listed_host_through_the_proxy_and_nothing_else() {
     let podman = Podman::start(&place.path("podman"));
     let greeter = Greeter::at(cable.listed);
     let (address, port) = (cable.listed, greeter.port);
-    place.write(
-        "tidegate.toml",
-        &format!("[egress.destinations.\"{address}\"]\nceiling = \"public\"\nports = [{port}]\n"),
-    );
+    let configuration =
+        format!("[egress.destinations.\"{address}\"]\nceiling = \"public\"\nports = [{port}]\n");
+    place.write("work/tidegate.toml", &configuration);
     let script = format!(
-        "echo kept > kept; wget -q -O- http://{address}:{port}/ && ! wget -q -Y off -O- http://{address}:{port}/ \
+        "echo kept > kept; ! echo changed >> tidegate.toml && ! mv -f kept tidegate.toml \
+         && wget -q -O- http://{address}:{port}/ && ! wget -q -Y off -O- http://{address}:{port}/ \
          && ! ls {} && exit 5",
         place.path("state").display()
     );
     let socket = podman.socket();
     let args = [
         "--quiet",
+        "--config",
+        "work/tidegate.toml",
         "--image",
         IMAGE,
         "--engine",
@@ -61,6 +63,8 @@ fn a_container_reaches_the_listed_host_through_the_proxy_and_nothing_else() {
     assert_eq!((ran.code, ran.stdout.as_str()), (5, "hello"), "{}", ran.stderr);
     assert_eq!(greeter.count(), 1);
     assert_eq!(fs::read_to_string(workspace.join("kept")).unwrap(), "kept\n");
+    let found = fs::read_to_string(workspace.join("tidegate.toml")).unwrap();
+    assert_eq!(found, configuration);
     assert_eq!(
         podman.ask(&["ps", "--all", "--quiet"]),
         "",
@@ -151,4 +155,108 @@ fn a_rise_takes_the_network_of_a_container_that_has_one_and_keeps_its_files() {
     assert_eq!(fs::read_to_string(workspace.join("after")).unwrap(), "shut\n");
     assert_eq!(greeter.count(), 0);
     gateway.stop();
+}
+
+#[test]
+fn a_container_without_a_network_that_reaches_around_it_stays_paused() {
+    if !can_contain() {
+        return;
+    }
+    let place = Place::new();
+    let workspace = workspace(&place);
+    place.write("tidegate.toml", "[sandbox]\nworkspace_class = \"confidential\"\n");
+    let podman = Podman::start(&place.path("podman"));
+    let (mount, engine) = (
+        format!("{}:/work", workspace.display()),
+        format!("{}:/engine", place.path("podman").display()),
+    );
+    for (name, options, says) in [
+        ("plain", &["--volume", &mount][..], ""),
+        ("privileged", &["--privileged"], "stays paused: it is privileged"),
+        (
+            "host",
+            &["--pid", "host"],
+            "stays paused: it sees the host's processes",
+        ),
+        (
+            "engine",
+            &["--volume", &engine],
+            "stays paused: a socket of the host",
+        ),
+    ] {
+        let begin = ["run", "--detach", "--network", "none", "--name", name];
+        podman.ask(&[&begin[..], options, &[IMAGE, "sleep", "9999"]].concat());
+        let ran = in_container(&place, &podman, name, &["echo", "ran"]);
+        let paused = podman.ask(&["inspect", "--format", "{{.State.Paused}}", name]);
+        if says.is_empty() {
+            assert_eq!(
+                (ran.code, ran.stdout.as_str(), paused.as_str()),
+                (0, "ran\n", "false"),
+                "{}",
+                ran.stderr
+            );
+        } else {
+            assert!(ran.stderr.contains(says), "{name}: {}", ran.stderr);
+            assert_eq!(
+                (ran.code, ran.stdout.as_str(), paused.as_str()),
+                (3, "", "true"),
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_container_that_could_change_the_configuration_runs_nothing() {
+    if !can_contain() {
+        return;
+    }
+    let place = Place::new();
+    let workspace = workspace(&place);
+    place.write("tidegate.toml", "");
+    let podman = Podman::start(&place.path("podman"));
+    let (all, all_to_read) = (
+        format!("{}:/all", place.path(".").canonicalize().unwrap().display()),
+        format!("{}:/all:ro", place.path(".").canonicalize().unwrap().display()),
+    );
+    let file = format!("{}:/file", place.path("tidegate.toml").display());
+    let other = format!("{}:/work", workspace.display());
+    for (name, mount, may) in [
+        ("all", &all, false),
+        ("file", &file, false),
+        ("other", &other, true),
+        ("read", &all_to_read, true),
+    ] {
+        podman.ask(&[
+            "run",
+            "--detach",
+            "--name",
+            name,
+            "--network",
+            "none",
+            "--volume",
+            mount,
+            IMAGE,
+            "sleep",
+            "9999",
+        ]);
+        let ran = in_container(&place, &podman, name, &["echo", "ran"]);
+        let refused = ran.code == 2 && ran.stderr.contains("could be changed from inside the container");
+        assert_eq!(refused, !may, "{name}: {} {}", ran.code, ran.stderr);
+    }
+}
+
+/// Runs a command in a container that is there, in a session of its own.
+fn in_container(place: &Place, podman: &Podman, name: &str, words: &[&str]) -> Ran {
+    let socket = podman.socket();
+    let mut args = vec![
+        "--quiet",
+        "--container",
+        name,
+        "--engine",
+        socket.to_str().unwrap(),
+        "--",
+    ];
+    args.extend(words);
+    sandbox::run(place, &args).output().unwrap().into()
 }

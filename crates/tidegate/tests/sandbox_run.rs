@@ -206,7 +206,23 @@ fn doctor_says_what_is_missing_and_how_to_get_it() {
             .iter()
             .all(|piece| piece["remedy"].as_str().is_some_and(|text| !text.is_empty()))
     );
-    assert!(missing.iter().any(|piece| piece["name"] == "bubblewrap"));
+    for name in ["bubblewrap", "nsenter"] {
+        assert!(missing.iter().any(|piece| piece["name"] == name), "{name}");
+    }
+    let mut command = place.command(&["doctor"]);
+    let ran: Ran = command.env("PATH", "/nowhere").output().unwrap().into();
+    let lines: Vec<_> = ran.stdout.lines().collect();
+    let bwrap = lines
+        .iter()
+        .position(|line| line.contains("bubblewrap  bwrap is nowhere"));
+    let below = lines[bwrap.unwrap() + 1];
+    let remedy = below.find("install the package").unwrap();
+    assert_eq!(
+        lines[bwrap.unwrap()].find("bwrap is"),
+        Some(remedy),
+        "{}",
+        ran.stdout
+    );
     if has("bwrap") {
         let (code, here) = look(&std::env::var_os("PATH").unwrap());
         assert_eq!((code, &here["commands"]), (0, &json!(true)), "{here}");

@@ -197,6 +197,65 @@ fn what_a_command_is_told_counts_too() {
 }
 
 #[test]
+fn a_command_cannot_change_the_configuration_of_its_gateway() {
+    if !can_isolate() {
+        return;
+    }
+    let place = Place::new();
+    let workspace = workspace(&place);
+    let serve = |config: &str| {
+        let mut command = place.command(&["serve", "--listen", "127.0.0.1:0", "--data-dir", "state"]);
+        command
+            .args(["--config", config])
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command
+    };
+    let text = "[sandbox]\nenabled = true\nworkspace = \".\"\n";
+    place.write("work/tidegate.toml", text);
+    let gateway = Gateway::spawn(serve("work/tidegate.toml"));
+    let made = place
+        .command(&[
+            "token",
+            "create",
+            "--data-dir",
+            "state",
+            "--role",
+            "agent",
+            "--principal",
+            "alice",
+        ])
+        .output()
+        .unwrap();
+    let token = String::from_utf8(made.stdout).unwrap().trim_end().to_owned();
+    let client = Client::greet(&gateway, &token);
+    for command in [
+        "echo '# changed' >> tidegate.toml",
+        "rm -f tidegate.toml",
+        "mv tidegate.toml other.toml",
+        "echo '# changed' > new.toml; mv -f new.toml tidegate.toml",
+    ] {
+        let (said, is_error) = client.run(json!({"command": command}));
+        assert!(is_error, "{command}: {said}");
+        assert_eq!(
+            fs::read_to_string(workspace.join("tidegate.toml")).unwrap(),
+            text,
+            "{command}"
+        );
+    }
+    gateway.stop();
+
+    fs::create_dir(workspace.join("conf")).unwrap();
+    place.write("work/conf/tidegate.toml", &text.replace("\".\"", "\"..\""));
+    let refused: run::Ran = serve("work/conf/tidegate.toml").output().unwrap().into();
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("lies in the workspace"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn a_gateway_that_cannot_isolate_does_not_start_with_a_shell() {
     let place = Place::new();
     workspace(&place);

@@ -1,16 +1,17 @@
 //! Taking the network from a container that has one: stopped, kept as an image, made anew with network none.
 //!
-//! It is paused first, so nothing leaves from then on; whatever fails afterwards leaves it paused.
+//! It is paused first, so nothing leaves from then on; whatever fails afterwards leaves it paused. One that cannot be paused is
+//! killed.
 
-use std::fs;
-use std::os::unix::fs::FileTypeExt;
+use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use bollard::models::{
-    ContainerConfig, ContainerCreateBody, ContainerInspectResponse, HostConfig, MountPoint,
+    ContainerConfig, ContainerCreateBody, ContainerInspectResponse, ContainerState, HostConfig, MountPoint,
 };
 use bollard::query_parameters::CommitContainerOptions;
 
+use super::around::reaches_around;
 use super::{ContainerError, Containers, asked_to};
 
 /// What taking the network took.
@@ -27,15 +28,27 @@ impl Containers {
     /// that has no network.
     ///
     /// # Errors
-    /// When the engine fails, or the container reaches around any network; it stays paused then.
+    /// When the engine fails, or the container reaches around any network; it stays paused then, and one that could not be
+    /// paused is killed.
     pub async fn isolate(&self, name: &str) -> Result<Option<Isolated>, ContainerError> {
         let since = Instant::now();
         // Before anything is asked: what has no network loses a moment, what has one sends no more.
         let paused = self.docker.pause_container(name).await;
         let paused_after = since.elapsed();
-        let seen = self.inspect(name).await?;
+        let seen = match self.inspect(name).await {
+            Ok(seen) => seen,
+            Err(error) if paused.is_ok() || error.is_unknown() => return Err(error),
+            Err(error) => return Err(self.kill(name, &error).await),
+        };
         let state = seen.state.clone().unwrap_or_default();
         let running = state.running.unwrap_or(false) || state.paused.unwrap_or(false);
+        let is_still = is_still(&state);
+        if let Some(how) = reaches_around(&seen) {
+            return Err(match is_still {
+                true => ContainerError::Reaches(how),
+                false => self.kill(name, &how).await,
+            });
+        }
         if is_isolated(&seen) {
             if paused.is_ok() {
                 let unpaused = self.docker.unpause_container(name).await;
@@ -43,11 +56,10 @@ impl Containers {
             }
             return Ok(None);
         }
-        if running && !state.paused.unwrap_or(false) {
-            paused.map_err(asked_to("pause the container"))?;
-        }
-        if let Some(how) = reaches_around(&seen) {
-            return Err(ContainerError::Reaches(how));
+        if !is_still {
+            let why = paused.map_err(asked_to("pause the container")).err();
+            let why = why.map_or_else(|| "it did not stay paused".to_owned(), |why| why.to_string());
+            return Err(self.kill(name, &why).await);
         }
         let image = self.keep(name).await?;
         self.remove(name).await?;
@@ -59,6 +71,19 @@ impl Containers {
             paused_after,
             back_after: since.elapsed(),
         }))
+    }
+
+    /// Ends a container that nothing else keeps from its network, and says what came of it.
+    async fn kill(&self, name: &str, why: &(dyn Display + Sync)) -> ContainerError {
+        let why = why.to_string();
+        let killed = self.docker.kill_container(name, None).await;
+        match killed.map_err(asked_to("kill the container")) {
+            Ok(()) => ContainerError::Killed(why),
+            Err(error) => ContainerError::StillRuns {
+                why,
+                then: error.to_string(),
+            },
+        }
     }
 
     /// The container's files as an image.
@@ -92,24 +117,10 @@ pub(super) fn is_isolated(seen: &ContainerInspectResponse) -> bool {
     mode == Some("none") && !connected
 }
 
-/// How a container could do what it likes whatever its network is.
-fn reaches_around(seen: &ContainerInspectResponse) -> Option<&'static str> {
-    let host = seen.host_config.as_ref()?;
-    if host.privileged == Some(true) {
-        return Some("it is privileged");
-    }
-    if host.pid_mode.as_deref() == Some("host") {
-        return Some("it sees the host's processes");
-    }
-    let is_socket = |mount: &MountPoint| {
-        let source = mount.source.as_ref();
-        source.is_some_and(|source| fs::metadata(source).is_ok_and(|file| file.file_type().is_socket()))
-    };
-    let mounts = seen.mounts.as_deref().unwrap_or_default();
-    mounts
-        .iter()
-        .any(is_socket)
-        .then_some("a socket of the host is mounted in it")
+/// Whether it is known that nothing in a container runs, or will by itself.
+fn is_still(state: &ContainerState) -> bool {
+    let is_stopped = state.running == Some(false) && state.restarting != Some(true);
+    is_stopped || state.paused == Some(true)
 }
 
 /// The same container out of its own files, without a network.
@@ -163,3 +174,7 @@ fn binds(seen: &ContainerInspectResponse) -> Vec<String> {
     };
     mounts.iter().filter_map(bind).collect()
 }
+
+#[cfg(test)]
+#[path = "isolate_tests.rs"]
+mod tests;

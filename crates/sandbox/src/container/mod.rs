@@ -5,6 +5,7 @@
 //! network of its own cannot be followed that way. It is stopped, kept as an image, and made anew without a network
 //! ([`Containers::isolate`]).
 
+mod around;
 mod exec;
 mod isolate;
 mod way_out;
@@ -41,6 +42,8 @@ pub struct Wanted {
     pub image: String,
     /// The directory that it shares with the host, at the same path.
     pub workspace: PathBuf,
+    /// What of it cannot be changed.
+    pub fixed: Vec<PathBuf>,
     /// Where programs in it find the proxy.
     pub proxy: String,
 }
@@ -67,6 +70,17 @@ pub enum ContainerError {
     /// The container reaches around its own network.
     #[error("the container cannot be isolated, so it stays paused: {0}")]
     Reaches(&'static str),
+    /// Its network could not be taken and it could not be paused.
+    #[error("the container could neither be isolated nor paused, so it was killed: {0}")]
+    Killed(String),
+    /// The same, and it could not be killed.
+    #[error("the container may still run with its network, so end it: {why}; {then}")]
+    StillRuns {
+        /// Why it was to be killed.
+        why: String,
+        /// Why it was not.
+        then: String,
+    },
     /// It is not running.
     #[error("the container is not running")]
     NotRunning,
@@ -75,6 +89,19 @@ pub enum ContainerError {
         "the proxy cannot be put into the container: {0}; this works for engines of this machine and this user"
     )]
     WayOut(std::io::Error),
+}
+
+impl ContainerError {
+    /// Whether the engine has no such container.
+    fn is_unknown(&self) -> bool {
+        let Self::Engine { why, .. } = self else {
+            return false;
+        };
+        matches!(
+            **why,
+            bollard::errors::Error::DockerResponseServerError { status_code: 404, .. }
+        )
+    }
 }
 
 impl Containers {
@@ -100,8 +127,15 @@ impl Containers {
     /// When the engine does not.
     pub async fn make(&self, wanted: &Wanted) -> Result<(), ContainerError> {
         let workspace = wanted.workspace.display().to_string();
+        let mut binds = vec![format!("{workspace}:{workspace}:rw")];
+        binds.extend(
+            wanted
+                .fixed
+                .iter()
+                .map(|file| format!("{0}:{0}:ro", file.display())),
+        );
         let host_config = HostConfig {
-            binds: Some(vec![format!("{workspace}:{workspace}:rw")]),
+            binds: Some(binds),
             network_mode: Some("none".to_owned()),
             cap_drop: Some(vec!["ALL".to_owned()]),
             security_opt: Some(vec!["no-new-privileges".to_owned()]),
@@ -128,6 +162,21 @@ impl Containers {
     pub async fn has_network(&self, name: &str) -> Result<bool, ContainerError> {
         let seen = self.inspect(name).await?;
         Ok(!isolate::is_isolated(&seen))
+    }
+
+    /// What of the host's a container may change: the directories and files that are mounted in it to be written.
+    ///
+    /// # Errors
+    /// When the engine does not say.
+    pub async fn changes(&self, name: &str) -> Result<Vec<PathBuf>, ContainerError> {
+        let mounts = self.inspect(name).await?.mounts.unwrap_or_default();
+        let writable = mounts.into_iter().filter(|mount| mount.rw != Some(false));
+        let sources = writable.filter_map(|mount| mount.source).map(PathBuf::from);
+        // What is in memory has none.
+        let sources = sources.filter(|source| source.is_absolute());
+        Ok(sources
+            .map(|source| source.canonicalize().unwrap_or(source))
+            .collect())
     }
 
     /// Removes a container.

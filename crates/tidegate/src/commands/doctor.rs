@@ -50,7 +50,7 @@ fn table(machine: &tidegate_sandbox::machine::Machine) -> Result<(), Failure> {
         };
         answer(format_args!("{mark}  {:<11} {}", piece.name, piece.found))?;
         if let Some(remedy) = piece.remedy {
-            answer(format_args!("{:22}{remedy}", ""))?;
+            answer(format_args!("{:21}{remedy}", ""))?;
         }
     }
     let can = |can: bool| if can { "can" } else { "cannot" };

@@ -72,6 +72,8 @@ pub(crate) const MAX_FILE_BYTES: usize = 4 << 20;
 /// A configuration with an answer to every question.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
+    /// The file that it is read from, now and the next time; where there was none, the one that would have been read.
+    pub(crate) file: Option<PathBuf>,
     /// Where the gateway listens.
     pub(crate) listen: SocketAddr,
     /// Where state is kept.
@@ -191,6 +193,7 @@ fn read(mut root: Section<'_, '_>, text: &str, directory: &Path, overrides: &Ove
         .with_destinations(&egress.destinations)
         .with_detection(&detect.canonical());
     Some(Config {
+        file: None,
         listen,
         data_dir: data_dir?,
         store,

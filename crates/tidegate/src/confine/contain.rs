@@ -2,11 +2,11 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tidegate_sandbox::container::{Containers, Said, Wanted};
-use tidegate_sandbox::machine::{docker_sockets, podman_sockets};
-use tidegate_sandbox::{Flow, Room, Valve};
+use tidegate_sandbox::machine::{answering, docker_sockets, podman_sockets};
+use tidegate_sandbox::{Flow, Room, Valve, leads_through};
 use tokio::sync::watch;
 
 use super::HAND_OUT;
@@ -15,21 +15,44 @@ use crate::commands::run::Run;
 use crate::failure::Failure;
 use crate::terminal::{CARE, note, painted};
 
-/// The engine at a socket, or the first that is where engines are.
+/// The engine at a socket, or the first that answers where engines are.
 pub(super) async fn engine(socket: Option<&Path>) -> Result<Containers, Failure> {
-    let usual = podman_sockets().into_iter().chain(docker_sockets());
-    let found = match socket {
-        Some(socket) => Some(socket.to_owned()),
-        None => usual.into_iter().find(|socket| socket.exists()),
-    };
-    let Some(socket) = found else {
+    let usual = [podman_sockets(), docker_sockets()].concat();
+    let Some(socket) = socket.or_else(|| answering(&usual).map(PathBuf::as_path)) else {
         return Err(Failure::environment(
-            "nothing was run: no container engine is there; `tidegate doctor` says how to get one",
+            "nothing was run: no container engine answers; `tidegate doctor` says how to get one",
         ));
     };
-    Containers::at(&socket)
+    Containers::at(socket)
         .await
         .map_err(|error| Failure::environment(format_args!("nothing was run: {error}")))
+}
+
+/// Refuses a container that could change the configuration by which it is judged. Its mounts are somebody else's, so nothing
+/// can be put over the file.
+pub(super) async fn refuse_to_change(
+    containers: &Containers,
+    name: &str,
+    file: &Path,
+) -> Result<(), Failure> {
+    let changes = containers.changes(name).await;
+    for source in changes.map_err(|error| Failure::environment(format_args!("nothing was run: {error}")))? {
+        let leads = leads_through(&source, file).map_err(|error| {
+            let shown = file.display();
+            Failure::environment(format_args!(
+                "nothing was run: {shown} cannot be followed: {error}"
+            ))
+        });
+        if leads? {
+            return Err(Failure::usage(format_args!(
+                "nothing was run: {} could be changed from inside the container, which has {} mounted to be written; move the \
+                 file out of it, or name one elsewhere with --config",
+                file.display(),
+                source.display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// A container that is ready for a command.
@@ -69,6 +92,7 @@ impl<'a> Contained<'a> {
             name: name.clone(),
             image: asked.image.clone().unwrap_or_default(),
             workspace: room.workspace().to_owned(),
+            fixed: room.fixed().to_owned(),
             proxy: room.proxy(),
         };
         let mut contained = Self {

@@ -8,9 +8,19 @@ use tidegate_store::{Misplaced, refuse_inside};
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::source::STAND_IN;
 
-/// A room around a workspace, with tidegate's own state out of reach. `file` is the configuration that was read.
-pub(crate) fn room(config: &Config, workspace: &Path, file: Option<&Path>) -> Result<Room, Failure> {
+/// A room around a workspace, with tidegate's own state out of reach and the configuration as it is.
+pub(crate) fn room(config: &Config, workspace: &Path) -> Result<Room, Failure> {
+    let room = loose_room(config, workspace)?;
+    match &config.file {
+        Some(file) => room.with_fixed(file, STAND_IN).map_err(Failure::usage),
+        None => Ok(room),
+    }
+}
+
+/// The same without a hold on the configuration, for a container that has other mounts than the workspace.
+pub(super) fn loose_room(config: &Config, workspace: &Path) -> Result<Room, Failure> {
     let own = [Some(&config.data_dir), config.private_data_dir.as_ref()];
     let own: Vec<_> = own.into_iter().flatten().cloned().collect();
     for place in &own {
@@ -24,7 +34,6 @@ pub(crate) fn room(config: &Config, workspace: &Path, file: Option<&Path>) -> Re
     Ok(room
         .with_readable(config.sandbox.readable.iter().cloned())
         .with_hidden(own.into_iter().chain(log))
-        .with_fixed(file.map(Path::to_owned))
         .with_variables(config.sandbox.env.iter().map(String::as_str))
         .with_unix_sockets(config.sandbox.unix_sockets))
 }

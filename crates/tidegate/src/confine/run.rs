@@ -1,7 +1,6 @@
 //! One command, from its session to its end.
 
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 use tidegate_core::Ident;
@@ -12,6 +11,7 @@ use tokio::signal::unix::{Signal as Heard, SignalKind, signal};
 use tokio::sync::watch;
 
 use super::contain::{self, Contained};
+use super::room::loose_room;
 use super::trust::Trust;
 use super::way::Way;
 use super::{ENTER, LocalSession, RemoteSession, room};
@@ -19,7 +19,6 @@ use crate::commands::remote::token_of;
 use crate::commands::run::Run;
 use crate::config::{Config, is_own_variable};
 use crate::failure::Failure;
-use crate::source::DEFAULT_FILE;
 use crate::terminal::{CARE, FAINT, note, painted};
 
 /// Runs the command and ends as it does.
@@ -42,7 +41,7 @@ pub(crate) fn run(asked: Run) -> Result<(), Failure> {
         .map_err(|error| Failure::environment(format_args!("cannot start: {error}")))?;
     let code = runtime.block_on(async {
         // First of all: where nothing can be isolated, nothing else is begun either.
-        let cell = Cell::find(&asked).await?;
+        let cell = Cell::find(&asked, &config).await?;
         run_in_session(&asked, &config, room, &cell).await
     })?;
     match u8::try_from(code).unwrap_or(1) {
@@ -56,12 +55,10 @@ fn room_for(asked: &Run, config: &Config) -> Result<Room, Failure> {
         Some(workspace) => workspace.clone(),
         None => std::env::current_dir().map_err(Failure::environment)?,
     };
-    let file = asked
-        .places
-        .config
-        .clone()
-        .unwrap_or_else(|| PathBuf::from(DEFAULT_FILE));
-    let room = room(config, &workspace, Some(Path::new(&file)))?;
+    let room = match asked.container {
+        Some(_) => loose_room(config, &workspace)?,
+        None => room(config, &workspace)?,
+    };
     Ok(room.with_variables(asked.env.iter().map(String::as_str)))
 }
 
@@ -74,9 +71,13 @@ enum Cell {
 }
 
 impl Cell {
-    async fn find(asked: &Run) -> Result<Self, Failure> {
+    async fn find(asked: &Run, config: &Config) -> Result<Self, Failure> {
         if asked.image.is_some() || asked.container.is_some() {
-            return Ok(Self::Container(contain::engine(asked.engine.as_deref()).await?));
+            let containers = contain::engine(asked.engine.as_deref()).await?;
+            if let (Some(name), Some(file)) = (&asked.container, &config.file) {
+                contain::refuse_to_change(&containers, name, file).await?;
+            }
+            return Ok(Self::Container(containers));
         }
         Launch::find(ENTER)
             .map(Self::Namespaces)

@@ -49,7 +49,7 @@ impl SandboxShell {
             file_bytes: Some(settings.file_bytes),
         };
         let trust = Trust::of(config)?;
-        let room = trust.in_room(room(config, &workspace, None)?.with_limits(limits));
+        let room = trust.in_room(room(config, &workspace)?.with_limits(limits));
         Ok(Self {
             launch,
             room,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 pub(crate) const IMAGE: &str = "localhost/tidegate-test:latest";
 
 /// The programs of busybox that it has.
-const PROGRAMS: [&str; 7] = ["sh", "sleep", "cat", "echo", "touch", "wget", "ls"];
+const PROGRAMS: [&str; 8] = ["sh", "sleep", "cat", "echo", "touch", "wget", "ls", "mv"];
 
 const SETTINGS: &str = "\
 [containers]

@@ -1,0 +1,149 @@
+//! A command cannot change the configuration by which it is judged, nor make one for the next.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+
+mod run;
+mod sandbox;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use run::{Place, Ran};
+use sandbox::{has, workspace};
+
+/// `tidegate run` in the workspace, which is all that it is told.
+fn run_there(place: &Place, args: &[&str], script: &str) -> Command {
+    let mut command = place.command(&["run", "--quiet", "--data-dir"]);
+    command
+        .arg(place.path("state"))
+        .args(args)
+        .args(["--", "sh", "-c", script])
+        .current_dir(place.path("work"))
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command
+}
+
+#[test]
+fn a_configuration_at_the_top_of_the_workspace_stays_as_it_is() {
+    if !has("bwrap") {
+        return;
+    }
+    let place = Place::new();
+    let workspace = workspace(&place);
+    place.write("work/tidegate.toml", "# as it was\n");
+    symlink("work/tidegate.toml", place.path("link.toml")).unwrap();
+    for config in [None, Some("tidegate.toml"), Some("../link.toml")] {
+        for script in [
+            "echo '# changed' >> tidegate.toml",
+            "rm -f tidegate.toml",
+            "mv tidegate.toml other.toml",
+            "echo '# changed' > new.toml; mv -f new.toml tidegate.toml",
+            "ln tidegate.toml second.toml && echo '# changed' >> second.toml",
+        ] {
+            let args = config.map_or(vec![], |config| vec!["--config", config]);
+            let ran: Ran = run_there(&place, &args, script).output().unwrap().into();
+            assert_ne!(ran.code, 0, "{script}");
+            let kept = fs::read_to_string(workspace.join("tidegate.toml")).unwrap();
+            assert_eq!(kept, "# as it was\n", "{config:?} {script}");
+        }
+    }
+}
+
+#[test]
+fn a_configuration_that_could_be_replaced_is_refused() {
+    let place = Place::new();
+    let workspace = workspace(&place);
+    fs::create_dir(workspace.join("conf")).unwrap();
+    place.write("work/conf/tidegate.toml", "");
+    place.write("outside.toml", "");
+    symlink("../outside.toml", workspace.join("link.toml")).unwrap();
+    symlink("conf/tidegate.toml", workspace.join("deep.toml")).unwrap();
+    place.write("work/twice.toml", "");
+    fs::hard_link(workspace.join("twice.toml"), workspace.join("again.toml")).unwrap();
+    for (config, why) in [
+        ("conf/tidegate.toml", "out of the workspace, or to its top"),
+        ("conf/../link.toml", "out of the workspace, or to its top"),
+        ("link.toml", "out of the workspace, or to its top"),
+        ("deep.toml", "out of the workspace, or to its top"),
+        ("twice.toml", "a second name"),
+    ] {
+        let ran: Ran = run_there(&place, &["--config", config], "touch ran")
+            .output()
+            .unwrap()
+            .into();
+        assert_eq!(ran.code, 2, "{config}: {}", ran.stderr);
+        assert!(ran.stderr.contains(why), "{config}: {}", ran.stderr);
+    }
+    // A directory that is not the top can be renamed, with or without a configuration in it.
+    for there in [true, false] {
+        let ran: Ran = run_there(&place, &["--workspace", ".."], "touch ran")
+            .current_dir(workspace.join("conf"))
+            .output()
+            .unwrap()
+            .into();
+        assert_eq!(ran.code, 2, "{there}: {}", ran.stderr);
+        assert!(ran.stderr.contains("lies in the workspace"), "{}", ran.stderr);
+        let _ = fs::remove_file(workspace.join("conf/tidegate.toml"));
+    }
+    assert!(!workspace.join("ran").exists());
+}
+
+#[test]
+fn a_configuration_that_is_not_there_cannot_be_made() {
+    if !has("bwrap") {
+        return;
+    }
+    let place = Place::new();
+    let workspace = workspace(&place);
+    let is_empty = || fs::read_dir(&workspace).unwrap().count() == 0;
+    for script in [
+        "echo '[sandbox]' > tidegate.toml",
+        "rm -f tidegate.toml",
+        "mv tidegate.toml other.toml",
+        "cd /tmp; echo '[sandbox]' > new; mv -f new \"$OLDPWD/tidegate.toml\"",
+    ] {
+        let ran: Ran = run_there(&place, &[], script).output().unwrap().into();
+        assert_ne!(ran.code, 0, "{script}");
+        assert!(is_empty(), "{script}: {}", ran.stderr);
+    }
+
+    // Whoever is killed leaves the stand-in behind. It counts as none, and goes with the next.
+    let mut killed = run_there(&place, &[], "touch ready; sleep 60")
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap();
+    let since = Instant::now();
+    while !workspace.join("ready").exists() {
+        assert!(
+            since.elapsed() < Duration::from_secs(60),
+            "the command does not run"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    fs::remove_file(workspace.join("ready")).unwrap();
+    assert!(workspace.join("tidegate.toml").exists());
+    let shown: Ran = place
+        .command(&["check", "work/tidegate.toml"])
+        .output()
+        .unwrap()
+        .into();
+    assert!(
+        shown.stderr.contains("no such file"),
+        "{}{}",
+        shown.stdout,
+        shown.stderr
+    );
+    let ran: Ran = run_there(&place, &[], "true").output().unwrap().into();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(is_empty());
+}
