@@ -11,6 +11,8 @@ mod browser;
 mod mcp_stand;
 mod stand;
 
+use std::collections::BTreeSet;
+
 use browser::Browser;
 use mcp_stand::{Client, gateway, options, policy, scripted, server};
 use reqwest::{Method, StatusCode};
@@ -417,6 +419,35 @@ async fn no_value_is_in_a_review() {
             "{shown}"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_tool_that_cannot_be_named_is_asked_about_once() {
+    let stand = Stand::start().await;
+    let operator = operator(&stand).await;
+    let tools = ["one", "two"].map(|who| Name::parse(&format!("mail_{who}.{CANARY}")).unwrap());
+    stand.engine.review_new_tools(&tools).await;
+    let open = reviews(&stand, &operator, "open", "new_tool").await;
+    let named = |review: &Value| {
+        let source = review["source"].as_str().unwrap();
+        let digits = source
+            .strip_prefix("(unnameable ")
+            .unwrap_or_else(|| panic!("{source}"));
+        let digits = digits.strip_suffix(')').unwrap();
+        assert!(
+            digits.len() == 12 && digits.bytes().all(|b| b.is_ascii_hexdigit()),
+            "{source}"
+        );
+        digits.to_owned()
+    };
+    let named: BTreeSet<_> = open.iter().map(named).collect();
+    assert_eq!((open.len(), named.len()), (2, 2), "{open:?}");
+    for review in &open {
+        settle(&stand, &operator, review, "looked").await;
+    }
+    // What was looked at is not new again.
+    stand.engine.review_new_tools(&tools).await;
+    assert!(reviews(&stand, &operator, "open", "new_tool").await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

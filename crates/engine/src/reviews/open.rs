@@ -67,7 +67,8 @@ impl Engine {
     }
 
     /// A source by its name, with what it is assigned now. A name that nobody declared is a server's or a client's own text, and
-    /// is shown only when no rule knows it for a value.
+    /// is shown only when no rule knows it for a value. Otherwise a digest stands for it, the same at every gateway on one vault, so
+    /// that each such source is asked about, and once.
     pub(super) async fn reviewed(&self, name: &Name) -> Result<Source, ReviewError> {
         let (control, _) = self.control_in_force().await?;
         let is_declared = assigned(&self.policy.control, name).is_some();
@@ -76,7 +77,11 @@ impl Engine {
             let name = name.clone();
             return Ok(Source { name, assigned });
         }
-        Ok(Source::own("(unnameable)", assigned)?)
+        let digest = self
+            .provenance
+            .vault_digest(format!("class review\0{name}").as_bytes());
+        let short = hex(digest.get(..6).unwrap_or_default());
+        Ok(Source::own(&format!("(unnameable {short})"), assigned)?)
     }
 
     /// INVARIANT (durable before visible): a review is on the record before anyone sees it. What is counted is on the record as
@@ -143,6 +148,9 @@ fn opened_event(review: &ClassReview) -> Event {
 fn random_id() -> Result<Ident, Interrupted> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes).map_err(|_| Interrupted)?;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ident::parse(&format!("review_{hex}")).map_err(|_| Interrupted)
+    Ident::parse(&format!("review_{}", hex(&bytes))).map_err(|_| Interrupted)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
