@@ -17,6 +17,17 @@ const MOST_OPEN: usize = 1_000;
 /// How long whoever lists many tools waits for their reviews. The rest are opened when they are listed again.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// What came of asking for a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// One was opened.
+    New,
+    /// One was open and is counted, or what was new has been asked about before, or nobody is asked at all.
+    Known,
+    /// None could be opened. That is logged, and may be tried again.
+    Failed,
+}
+
 /// A source as a review names it.
 pub(super) struct Source {
     pub(super) name: Name,
@@ -33,11 +44,14 @@ impl Source {
 
 impl Engine {
     /// Opens a review of the class that a source is assigned, or counts the one that is open; what is settled is not new again.
-    /// Says whether a review was opened.
     ///
     /// It never fails: nothing waits for a review, and whoever caused one is answered as without it.
-    pub async fn review_class(&self, cause: ReviewCause, source: &Name) -> bool {
-        or_logged(cause, self.open_review(cause, source).await).unwrap_or_default()
+    pub async fn review_class(&self, cause: ReviewCause, source: &Name) -> Opening {
+        match or_logged(cause, self.open_review(cause, source).await) {
+            Some(true) => Opening::New,
+            Some(false) => Opening::Known,
+            None => Opening::Failed,
+        }
     }
 
     /// The same for every tool that a server lists, as far as that can be done soon. From the second time on it costs nothing.
