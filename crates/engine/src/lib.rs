@@ -66,7 +66,7 @@ pub use policy::{Policy, PolicyVersion};
 pub use provenance::{Provenance, RecordError};
 pub use publish::PooledRecord;
 pub use record::{DecisionRecord, Observer};
-pub use reviews::{ReviewError, ReviewPage, ReviewView};
+pub use reviews::{Opening, ReviewError, ReviewPage, ReviewView};
 pub use runs::{
     Answer, AnswerSchema, BadSchema, ChildError, ChildRequest, Field, Memory, Note, NoteError, Noted,
     Recalled, Returned, RunRules,

@@ -1,12 +1,13 @@
 //! What the operator decided: the control list, what stands beside it, and the version of both.
 
 use std::fmt::{self, Write};
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use tidegate_core::{ControlList, Permission, Tool};
+use tidegate_core::{ControlList, Name, Permission, Tool};
 use tidegate_ledger::PublicDigest;
 
-use crate::egress::Destinations;
+use crate::egress::{Destination, Destinations, Target};
 
 /// The control list in force, with a version that changes when it does.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub struct Policy {
     pub(crate) digest: PublicDigest,
     /// What else the rules see, in one spelling.
     beside: String,
+    /// Where connections may lead, where there are any.
+    destinations: Option<Arc<Destinations>>,
 }
 
 impl Policy {
@@ -31,7 +34,10 @@ impl Policy {
     /// The same policy with destinations for connections.
     #[must_use]
     pub fn with_destinations(self, destinations: &Destinations) -> Self {
-        self.and(&destinations.canonical())
+        Self {
+            destinations: Some(Arc::new(destinations.clone())),
+            ..self.and(&destinations.canonical())
+        }
     }
 
     /// The same policy with what detection was told and what is let through although a rule fires, in one spelling.
@@ -44,11 +50,24 @@ impl Policy {
     /// The same policy with another view of the tools.
     #[must_use]
     pub fn with_control(&self, control: ControlList) -> Self {
-        Self::of(control, self.beside.clone())
+        Self {
+            destinations: self.destinations.clone(),
+            ..Self::of(control, self.beside.clone())
+        }
+    }
+
+    /// The destination that a rise is put down to by this name.
+    pub(crate) fn destination_called(&self, name: &Name) -> Option<&Destination> {
+        let target = name.as_str().strip_prefix("egress:")?;
+        let target = Target::parse(target, None).ok()?;
+        Some(self.destinations.as_ref()?.find(&target.host))
     }
 
     fn and(self, beside: &str) -> Self {
-        Self::of(self.control, self.beside + beside)
+        Self {
+            destinations: self.destinations,
+            ..Self::of(self.control, self.beside + beside)
+        }
     }
 
     fn of(control: ControlList, beside: String) -> Self {
@@ -64,6 +83,7 @@ impl Policy {
             version: PolicyVersion(version),
             digest: PublicDigest::of(canonical.as_bytes()),
             beside,
+            destinations: None,
         }
     }
 }
@@ -103,7 +123,7 @@ impl fmt::Display for PolicyVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidegate_core::{Class, Name, ToolFacts};
+    use tidegate_core::{Class, ToolFacts};
 
     #[test]
     fn the_version_changes_with_what_the_rules_see() {

@@ -4,18 +4,18 @@
 //! of connectors. Only the call differs: the gateway makes it itself, between the same two steps.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use serde_json::Value;
 use tidegate_connect::{Brought, Connector, Failure, Offer, Touched};
 use tidegate_core::{Decision, FieldClasses, Ident, Name, Refusal, Tool};
 use tidegate_engine::{
-    AccessError, Bringing, Caller, Catalogued, DeliverError, Delivered, Engine, Form, Payload, VeilError,
+    AccessError, Bringing, Caller, Catalogued, DeliverError, Delivered, Engine, Form, Opening, Payload,
+    VeilError,
 };
 use tidegate_store::{Gate, ReviewCause, Session};
 
-use crate::mcp::{Definition, Kind, Object, Pins, Standing, digest, said};
+use crate::mcp::{Definition, Kind, Object, Owed, Pins, Standing, digest, said};
 
 /// The tools of the connectors.
 #[derive(Default)]
@@ -23,15 +23,19 @@ pub struct Connectors {
     tools: HashMap<Name, (Arc<dyn Connector>, Offer)>,
     /// In the order of the configuration.
     order: Vec<Name>,
-    /// What the words of others said now for the first time, and what they said otherwise than before.
-    seen: Seen,
+    /// The names of the connectors that have tools, in that order.
+    sources: Vec<Name>,
+    /// The tools that somebody is to be asked about, because they speak in words of others that are new or changed.
+    asking: Vec<Asking>,
 }
 
-/// Tools that speak in words of others, as those words stand to what was seen of them before.
-#[derive(Default)]
-struct Seen {
-    new: Vec<Name>,
-    changed: Vec<Name>,
+/// A tool that somebody is to be asked about.
+struct Asking {
+    name: Name,
+    connector: String,
+    /// As the connector calls it.
+    tool: String,
+    owed: Owed,
 }
 
 /// Why connectors cannot be used together.
@@ -95,9 +99,12 @@ impl Connectors {
     pub fn new(connectors: impl IntoIterator<Item = Arc<dyn Connector>>) -> Result<Self, ConnectorsError> {
         let mut all = Self::default();
         for connector in connectors {
+            let bad = |_| ConnectorsError::BadName(connector.name().to_owned());
+            if !connector.offers().is_empty() {
+                all.sources.push(Name::parse(connector.name()).map_err(bad)?);
+            }
             for offer in connector.offers() {
                 let name = format!("{}.{}", connector.name(), offer.tool);
-                let bad = |_| ConnectorsError::BadName(connector.name().to_owned());
                 let name = Name::parse(&name).map_err(bad)?;
                 let entry = (Arc::clone(&connector), offer.clone());
                 if all.tools.insert(name.clone(), entry).is_some() {
@@ -139,15 +146,14 @@ impl Connectors {
                     .unwrap_or_default(),
                 gives_orders,
             };
-            let checked = pins.check(connector.name(), std::slice::from_ref(&definition))?;
-            let checked = checked.first();
-            if checked.is_some_and(|checked| checked.is_first) {
-                self.seen.new.push(name.clone());
-            }
-            if checked.is_some_and(|checked| checked.changed_now()) {
-                self.seen.changed.push(name.clone());
-            }
-            if checked.is_none_or(|checked| checked.standing != Standing::Trusted) {
+            let (checked, owed) = pins.check_owing(connector.name(), &definition)?;
+            self.asking.extend(owed.map(|owed| Asking {
+                name: name.clone(),
+                connector: connector.name().to_owned(),
+                tool: offer.tool.clone(),
+                owed,
+            }));
+            if checked.standing != Standing::Trusted {
                 held.push(name.clone());
             }
         }
@@ -158,29 +164,19 @@ impl Connectors {
     }
 
     /// Has somebody look at the classes of what is new: a connector, and a tool that a known connector has since now; and of
-    /// tools that became others.
-    pub async fn open_reviews(&self, engine: &Engine) {
-        let mut known = HashMap::new();
-        for name in &self.order {
-            let Some((connector, _)) = self.tools.get(name) else {
-                continue;
-            };
-            if let (Ok(source), Entry::Vacant(entry)) =
-                (Name::parse(connector.name()), known.entry(connector.name()))
-            {
-                let is_new = engine.review_class(ReviewCause::NewConnector, &source).await;
-                entry.insert(!is_new);
+    /// tools that became others. What cannot be asked now is asked at the next start.
+    pub async fn open_reviews(&self, engine: &Engine, pins: &Pins) {
+        for source in &self.sources {
+            let opened = engine.review_class(ReviewCause::NewConnector, source).await;
+            let mut asked = Vec::new();
+            for asking in &self.asking {
+                if asking.connector == source.as_str() && asking.ask(engine, opened).await {
+                    asked.push(asking.tool.as_str());
+                }
             }
-        }
-        for name in &self.seen.new {
-            let connector = name.as_str().split_once('.').map(|(connector, _)| connector);
-            // Whoever looks at a new connector looks at all of its tools.
-            if connector.is_some_and(|connector| known.get(connector) == Some(&true)) {
-                engine.review_class(ReviewCause::NewTool, name).await;
+            if let Err(error) = pins.has_asked(source.as_str(), &asked) {
+                tracing::error!(kind = %error.kind(), "that reviews of tools were opened could not be noted");
             }
-        }
-        for name in &self.seen.changed {
-            engine.review_class(ReviewCause::ChangedTool, name).await;
         }
     }
 
@@ -255,6 +251,19 @@ impl Connectors {
             passed,
             delivered,
         })
+    }
+}
+
+impl Asking {
+    /// Asks, and says whether that is done. What came of the connector's own review is known.
+    async fn ask(&self, engine: &Engine, connector: Opening) -> bool {
+        let opened = match (self.owed, connector) {
+            // Whoever looks at a new connector looks at all of its tools.
+            (Owed::New, Opening::New | Opening::Failed) => connector,
+            (Owed::New, Opening::Known) => engine.review_class(ReviewCause::NewTool, &self.name).await,
+            (Owed::Changed, _) => engine.review_class(ReviewCause::ChangedTool, &self.name).await,
+        };
+        opened != Opening::Failed
     }
 }
 

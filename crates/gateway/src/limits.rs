@@ -15,7 +15,8 @@ pub struct Limits {
     pub request_timeout: Duration,
     /// The most connections open at once.
     pub connections: usize,
-    /// How long a connection may stay open with no request under way; a head that takes longer is none.
+    /// How long a connection may stay open with no request under way, and how long an answer waits for somebody to read
+    /// more of it; a head that takes longer is none.
     pub idle: Duration,
     /// The most label streams open at once.
     pub streams: usize,

@@ -1,5 +1,7 @@
 //! Listening within bounds, and stopping without cutting anyone off.
 
+mod patient;
+
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -18,6 +20,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::Limits;
+use patient::Patient;
 
 /// How long nothing is accepted after the system refused to, for want of files or memory.
 const RECOVERY: Duration = Duration::from_millis(200);
@@ -109,6 +112,8 @@ fn is_of_the_client(error: &io::Error) -> bool {
 struct Connections {
     routes: Router,
     protocol: http1::Builder,
+    /// How long an answer waits for somebody to read it.
+    patience: Duration,
     places: Arc<Semaphore>,
     refusals: Arc<Semaphore>,
     under_way: GracefulShutdown,
@@ -119,11 +124,12 @@ impl Connections {
     fn new(routes: Router, limits: &Limits) -> Self {
         let mut protocol = http1::Builder::new();
         // INVARIANT (nothing without bound): a connection on which no request is under way does not stay for long, whether it
-        // sends nothing, or a head that never ends.
+        // sends nothing, or a head that never ends; nor does one that reads nothing of its answers (`patient`).
         protocol.timer(TokioTimer::new()).header_read_timeout(limits.idle);
         Self {
             routes,
             protocol,
+            patience: limits.idle,
             places: Arc::new(Semaphore::new(limits.connections)),
             refusals: Arc::new(Semaphore::new(REFUSED_AT_ONCE)),
             under_way: GracefulShutdown::new(),
@@ -141,7 +147,8 @@ impl Connections {
         // Answers are small and complete: waiting to fill a packet only adds delay.
         let _ = stream.set_nodelay(true);
         let service = TowerToHyperService::new(self.routes.clone());
-        let connection = self.protocol.serve_connection(TokioIo::new(stream), service);
+        let stream = TokioIo::new(Patient::new(stream, self.patience));
+        let connection = self.protocol.serve_connection(stream, service);
         let connection = self.under_way.watch(connection);
         self.tasks.spawn(async move {
             // A client that breaks off has nobody left to be told.

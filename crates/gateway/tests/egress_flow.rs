@@ -11,7 +11,8 @@ mod egress_stand;
 mod stand;
 
 use egress_stand::{Exit, LARGE, Origin, PATIENCE, answer, basic, problem, roots_of, tls};
-use tidegate_core::{Class, Entry, Ident, Kinds, Moment, Name};
+use serde_json::json;
+use tidegate_core::{Class, Entry, Ident, Kinds, Moment, Name, Role};
 use tidegate_gateway::digest;
 use tidegate_store::SessionStore as _;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -252,6 +253,31 @@ async fn what_comes_back_counts_before_it_is_seen() {
         .get(&exit.alice, &format!("/v1/session/{}", exit.session))
         .await;
     assert_eq!(state["contamination_source"], format!("egress:{host}"));
+}
+
+#[tokio::test]
+async fn a_leak_of_what_came_back_names_the_destination_as_the_policy_spells_it() {
+    let exit = Exit::start().await;
+    let host = format!("some-host.pool.test:{}", exit.plain.address.port());
+    let got = exit.request(&format!("GET http://{host}/"), &host, "").await;
+    assert!(got.ends_with("hello"), "{got}");
+    let path = format!("/v1/session/{}/authorize", exit.session);
+    let leak = json!({"tool": "web_search", "arguments": {"q": "canary.person@example.com"}});
+    exit.stand.post(&exit.alice, &path, leak).await;
+    let operator = exit.stand.holder(Role::HumanOperator, "olga", None).await;
+    let open = exit.stand.get(&operator, "/v1/class-reviews").await;
+    let mut sources: Vec<_> = open["reviews"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|review| (review["source"].clone(), review["class"].clone()))
+        .collect();
+    sources.sort_by_key(|(source, _)| source.to_string());
+    let expected = [("egress:*.pool.test", "internal"), ("web_search", "public")];
+    assert_eq!(
+        sources,
+        expected.map(|(source, class)| (json!(source), json!(class)))
+    );
 }
 
 #[tokio::test]

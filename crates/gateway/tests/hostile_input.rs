@@ -17,7 +17,7 @@ use stand::{Setting, Stand, problem};
 use tidegate_core::Role;
 use tidegate_gateway::Limits;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 /// A stand with one session of Alice's at internal.
 async fn contaminated() -> (Stand, stand::Holder, String) {
@@ -304,8 +304,23 @@ async fn hold(stand: &Stand, count: usize) -> Vec<TcpStream> {
     held
 }
 
-#[tokio::test]
-async fn heads_that_never_end_take_no_more_than_their_places_and_not_for_long() {
+/// Connections that ask for more than fits on the way, and read nothing of it.
+async fn hold_unread(stand: &Stand, count: usize) -> Vec<TcpStream> {
+    let asked = "GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(2_000);
+    let mut held = Vec::new();
+    for _ in 0..count {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4_096).unwrap();
+        let mut stream = socket.connect(stand.address).await.unwrap();
+        // The gateway takes no more requests than it has room for.
+        let _ = tokio::time::timeout(Duration::from_millis(100), stream.write_all(asked.as_bytes())).await;
+        held.push(stream);
+    }
+    held
+}
+
+/// A stand with four places.
+async fn narrow() -> Stand {
     let limits = Limits {
         connections: 4,
         idle: Duration::from_millis(500),
@@ -315,7 +330,50 @@ async fn heads_that_never_end_take_no_more_than_their_places_and_not_for_long() 
         limits,
         ..Setting::default()
     };
-    let stand = Stand::start_with(setting).await;
+    Stand::start_with(setting).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_that_nobody_reads_hold_no_place_for_long() {
+    let stand = narrow().await;
+    let _held = hold_unread(&stand, 4).await;
+    let health = async || {
+        let response = stand.client.get(stand.url("/healthz")).send().await;
+        response.unwrap().status()
+    };
+    let room = async {
+        while health().await != StatusCode::OK {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let found = tokio::time::timeout(Duration::from_secs(60), room).await;
+    assert!(
+        found.is_ok(),
+        "the places are held by connections that read nothing"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quiet_stream_keeps_its_place() {
+    let stand = narrow().await;
+    let alice = stand.alice().await;
+    let session = stand.open(&alice).await;
+    let path = format!("/v1/session/{session}/events");
+    let mut stream = stand.send(&alice, Method::GET, &path, None).await;
+    stream.chunk().await.unwrap().unwrap();
+    // Longer than anything that waits is waited for.
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let body = json!({"name": "wiki", "sensitivity": "internal"});
+    stand
+        .post(&alice, &format!("/v1/session/{session}/datasets"), body)
+        .await;
+    let told = stream.chunk().await.unwrap().unwrap();
+    assert!(String::from_utf8_lossy(&told).contains("internal"), "{told:?}");
+}
+
+#[tokio::test]
+async fn heads_that_never_end_take_no_more_than_their_places_and_not_for_long() {
+    let stand = narrow().await;
     let mut held = hold(&stand, 4).await;
     let response = stand.client.get(stand.url("/healthz")).send().await.unwrap();
     let document = problem(response, StatusCode::SERVICE_UNAVAILABLE).await;

@@ -11,12 +11,15 @@ mod browser;
 mod mcp_stand;
 mod stand;
 
+use std::collections::BTreeSet;
+
 use browser::Browser;
 use mcp_stand::{Client, gateway, options, policy, scripted, server};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use stand::{Holder, Setting, Stand, problem};
-use tidegate_core::Role;
+use tidegate_core::{Class, Entry, Ident, Kinds, Moment, Name, Role};
+use tidegate_store::{ClassReview, ReviewCause, ReviewStore as _, SessionStore as _};
 
 const CANARY: &str = "canary.person@example.com";
 
@@ -199,6 +202,79 @@ async fn a_leak_over_http_is_counted_and_not_doubled() {
     );
 }
 
+/// A session in which this dataset is.
+async fn with_dataset(stand: &Stand, agent: &Holder, dataset: &str) -> String {
+    let session = stand.open(agent).await;
+    let body = json!({"name": dataset, "sensitivity": "internal"});
+    stand
+        .post(agent, &format!("/v1/session/{session}/datasets"), body)
+        .await;
+    session
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_callers_make_up_are_one_source() {
+    let stand = Stand::start().await;
+    let operator = operator(&stand).await;
+    let agent = stand.alice().await;
+    for dataset in ["quarter_1", "quarter_2", "egress:a.example:443"] {
+        let session = with_dataset(&stand, &agent, dataset).await;
+        authorize(&stand, &agent, &session, "web_search").await;
+        let child = json!({"parent": session});
+        let child = stand.post(&agent, "/v1/sessions", child).await;
+        let child = child["session_id"].as_str().unwrap();
+        authorize(&stand, &agent, child, "web_search").await;
+    }
+    // A rise that nothing here knows the source of any more, as after a change of the tools.
+    let session = stand.open(&agent).await;
+    let entry = Entry {
+        class: Class::Internal,
+        kinds: Kinds::NONE,
+        source: Name::parse("a_tool_of_old").unwrap(),
+        at: Moment(1),
+    };
+    let id = Ident::parse(&session).unwrap();
+    stand.store.raise(&id, entry).await.unwrap();
+    authorize(&stand, &agent, &session, "web_search").await;
+    let open = reviews(&stand, &operator, "open", "pii_leak_risk").await;
+    assert_eq!(open.len(), 4, "{open:?}");
+    for (source, seen) in [
+        ("(dataset)", 3),
+        ("(session)", 3),
+        ("(unlisted)", 1),
+        ("web_search", 7),
+    ] {
+        assert_eq!(of(&open, source)["seen"], seen, "{source}: {open:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_open_is_counted_though_there_is_no_room_for_the_rest() {
+    let stand = Stand::start().await;
+    let operator = operator(&stand).await;
+    let agent = stand.alice().await;
+    let session = stand.open(&agent).await;
+    authorize(&stand, &agent, &session, "web_search").await;
+    for number in 1..1_000 {
+        let review = ClassReview {
+            id: Ident::parse(&format!("review_{number}")).unwrap(),
+            source: Name::parse(&format!("tool_{number}")).unwrap(),
+            cause: ReviewCause::PiiLeakRisk,
+            assigned: None,
+            opened_at: Moment(0),
+            seen_at: Moment(0),
+            seen: 1,
+            settled: None,
+            place: 0,
+        };
+        stand.store.open_review(review, 1_000).await.unwrap();
+    }
+    let session = with_dataset(&stand, &agent, "quarter_1").await;
+    authorize(&stand, &agent, &session, "web_search").await;
+    let open = reviews(&stand, &operator, "open", "pii_leak_risk").await;
+    assert_eq!(of(&open, "web_search")["seen"], 2);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_output_that_shows_personal_data_is_a_leak_too() {
     let stand = Stand::start().await;
@@ -327,7 +403,7 @@ async fn no_value_is_in_a_review() {
     authorize(&stand, &agent, &session, "web_search").await;
     authorize_unknown(&stand, &agent, &session, CANARY).await;
     let open = reviews(&stand, &operator, "open", "pii_leak_risk").await;
-    assert_eq!(of(&open, "(unnameable)")["seen"], 2, "the dataset: {open:?}");
+    assert_eq!(of(&open, "(dataset)")["seen"], 2, "{open:?}");
     let reason = format!("I asked {CANARY}");
     settle(&stand, &operator, of(&open, "web_search"), &reason).await;
     let all = reviews(&stand, &operator, "all", "pii_leak_risk").await;
@@ -343,6 +419,35 @@ async fn no_value_is_in_a_review() {
             "{shown}"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_tool_that_cannot_be_named_is_asked_about_once() {
+    let stand = Stand::start().await;
+    let operator = operator(&stand).await;
+    let tools = ["one", "two"].map(|who| Name::parse(&format!("mail_{who}.{CANARY}")).unwrap());
+    stand.engine.review_new_tools(&tools).await;
+    let open = reviews(&stand, &operator, "open", "new_tool").await;
+    let named = |review: &Value| {
+        let source = review["source"].as_str().unwrap();
+        let digits = source
+            .strip_prefix("(unnameable ")
+            .unwrap_or_else(|| panic!("{source}"));
+        let digits = digits.strip_suffix(')').unwrap();
+        assert!(
+            digits.len() == 12 && digits.bytes().all(|b| b.is_ascii_hexdigit()),
+            "{source}"
+        );
+        digits.to_owned()
+    };
+    let named: BTreeSet<_> = open.iter().map(named).collect();
+    assert_eq!((open.len(), named.len()), (2, 2), "{open:?}");
+    for review in &open {
+        settle(&stand, &operator, review, "looked").await;
+    }
+    // What was looked at is not new again.
+    stand.engine.review_new_tools(&tools).await;
+    assert!(reviews(&stand, &operator, "open", "new_tool").await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

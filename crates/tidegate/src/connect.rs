@@ -53,6 +53,12 @@ pub(crate) async fn trusted(
     Ok(Arc::new(trusted))
 }
 
+/// Has somebody look at the classes of what is new or changed, also where an earlier start ended before it asked.
+pub(crate) async fn open_reviews(connectors: &Connectors, engine: &Engine, config: &Config) {
+    let pins = Pins::in_directory(&config.data_dir);
+    connectors.open_reviews(engine, &pins).await;
+}
+
 /// The policy with the connectors' tools in it. A tool that the file declares stays as it is declared.
 pub(crate) fn policy(config: &Config, connectors: &Connectors) -> Result<Policy, DuplicateTool> {
     if connectors.is_empty() {

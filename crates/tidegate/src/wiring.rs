@@ -97,7 +97,7 @@ impl Gateway {
         engine.started(previous).await.map_err(Failure::environment)?;
         engine.tidy_up_ended().await.map_err(Failure::environment)?;
         engine.end_left_gates().await.map_err(Failure::environment)?;
-        connectors.open_reviews(&engine).await;
+        connect::open_reviews(&connectors, &engine, config).await;
         Ok(Self {
             store,
             engine,
@@ -170,7 +170,7 @@ impl LocalGateway {
         let webhook = gates::webhook(&config.gates)?;
         let (engine, store, connectors) = local_engine(config).await?;
         let connectors = connect::trusted(connectors, &engine, config).await?;
-        connectors.open_reviews(&engine).await;
+        connect::open_reviews(&connectors, &engine, config).await;
         let mcp = mcp(config, &engine, &connectors)?;
         Ok(Self {
             store,

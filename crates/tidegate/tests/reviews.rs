@@ -48,6 +48,21 @@ impl House {
         }
     }
 
+    /// The document of the desk's API.
+    fn document(&self, operations: &[(&str, &str)]) {
+        let paths: serde_json::Map<_, _> = operations
+            .iter()
+            .map(|(id, summary)| {
+                let answer = json!({"200": {"description": "found"}});
+                let get = json!({"operationId": id, "summary": summary, "responses": answer});
+                (format!("/{id}"), json!({"get": get}))
+            })
+            .collect();
+        let info = json!({"title": "Desk", "version": "1"});
+        let whole = json!({"openapi": "3.0.3", "info": info, "paths": paths});
+        self.place.write("desk.json", &whole.to_string());
+    }
+
     /// `tidegate reviews`, as an operator runs it.
     fn reviews(&self, gateway: &Gateway, args: &[&str]) -> Ran {
         let mut command = self.place.command(&["reviews"]);
@@ -138,34 +153,54 @@ fn a_connector_and_a_leak_are_to_be_looked_at_and_outlive_the_gateway() {
     }
 }
 
+const CONNECTORS: [(&str, &str, u64); 2] = [("new_connector", "desk", 1), ("new_connector", "docs", 1)];
+
 #[test]
 fn a_connector_that_says_something_else_is_to_be_looked_at() {
     let house = House::new(&format!("{CONFIG}{OF_API}"));
-    let document = |operations: &[(&str, &str)]| {
-        let paths: serde_json::Map<_, _> = operations
-            .iter()
-            .map(|(id, summary)| {
-                let answer = json!({"200": {"description": "found"}});
-                let get = json!({"operationId": id, "summary": summary, "responses": answer});
-                (format!("/{id}"), json!({"get": get}))
-            })
-            .collect();
-        let info = json!({"title": "Desk", "version": "1"});
-        let whole = json!({"openapi": "3.0.3", "info": info, "paths": paths});
-        house.place.write("desk.json", &whole.to_string());
-    };
-    let connectors = [("new_connector", "desk", 1), ("new_connector", "docs", 1)];
-    document(&[("rooms", "List the rooms")]);
+    house.document(&[("rooms", "List the rooms")]);
     let gateway = Gateway::start(&house.place, &[]);
-    assert_eq!(house.open(&gateway), expected(&connectors));
+    assert_eq!(house.open(&gateway), expected(&CONNECTORS));
     gateway.stop();
-    document(&[("rooms", "List rooms and guests"), ("bills", "List the bills")]);
+    house.document(&[("rooms", "List rooms and guests"), ("bills", "List the bills")]);
     for _ in 0..2 {
         let gateway = Gateway::start(&house.place, &[]);
-        let mut open = connectors.to_vec();
-        open.extend([("changed_tool", "desk.rooms", 1), ("new_tool", "desk.bills", 1)]);
-        open.sort_unstable();
-        assert_eq!(house.open(&gateway), expected(&open));
+        assert_eq!(house.open(&gateway), expected(&changed()));
+        gateway.stop();
+    }
+}
+
+/// What is open when the desk's rooms say something else and its bills are new.
+fn changed() -> Vec<(&'static str, &'static str, u64)> {
+    let tools = [("changed_tool", "desk.rooms", 1), ("new_tool", "desk.bills", 1)];
+    let mut open: Vec<_> = CONNECTORS.into_iter().chain(tools).collect();
+    open.sort_unstable();
+    open
+}
+
+#[test]
+fn what_a_start_that_failed_had_to_ask_is_asked_at_the_next() {
+    let house = House::new(&format!("{CONFIG}{OF_API}"));
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = (taken.local_addr().unwrap().to_string(), taken);
+    let fail = || {
+        let failed = tidegate(&house.place, &["serve", "--listen", &taken.0]);
+        assert!(
+            failed.code != 0 && failed.stderr.contains("cannot listen"),
+            "{}",
+            failed.stderr
+        );
+    };
+    house.document(&[("rooms", "List the rooms")]);
+    fail();
+    let gateway = Gateway::start(&house.place, &[]);
+    assert_eq!(house.open(&gateway), expected(&CONNECTORS));
+    gateway.stop();
+    house.document(&[("rooms", "List rooms and guests"), ("bills", "List the bills")]);
+    fail();
+    for _ in 0..2 {
+        let gateway = Gateway::start(&house.place, &[]);
+        assert_eq!(house.open(&gateway), expected(&changed()));
         gateway.stop();
     }
 }

@@ -216,4 +216,4 @@ impl Egress {
 }
 
 /// Stands for a target that is not named.
-const UNNAMEABLE: &str = "egress:unnameable";
+pub(crate) const UNNAMEABLE: &str = "egress:unnameable";

@@ -208,7 +208,7 @@ impl Brought {
 }
 
 /// What somebody types.
-const OPERATOR: &str = "operator";
+pub(crate) const OPERATOR: &str = "operator";
 
 impl Engine {
     /// The same engine with a memory of where values came from. Without one, every guarded call is held.

@@ -21,6 +21,7 @@ use tokio::sync::Mutex;
 
 pub use error::ReviewError;
 pub(crate) use leak::LeakedTo;
+pub use open::Opening;
 pub use settle::{ReviewPage, ReviewView};
 
 use crate::Engine;

@@ -17,6 +17,17 @@ const MOST_OPEN: usize = 1_000;
 /// How long whoever lists many tools waits for their reviews. The rest are opened when they are listed again.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// What came of asking for a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// One was opened.
+    New,
+    /// One was open and is counted, or what was new has been asked about before, or nobody is asked at all.
+    Known,
+    /// None could be opened. That is logged, and may be tried again.
+    Failed,
+}
+
 /// A source as a review names it.
 pub(super) struct Source {
     pub(super) name: Name,
@@ -33,11 +44,14 @@ impl Source {
 
 impl Engine {
     /// Opens a review of the class that a source is assigned, or counts the one that is open; what is settled is not new again.
-    /// Says whether a review was opened.
     ///
     /// It never fails: nothing waits for a review, and whoever caused one is answered as without it.
-    pub async fn review_class(&self, cause: ReviewCause, source: &Name) -> bool {
-        or_logged(cause, self.open_review(cause, source).await).unwrap_or_default()
+    pub async fn review_class(&self, cause: ReviewCause, source: &Name) -> Opening {
+        match or_logged(cause, self.open_review(cause, source).await) {
+            Some(true) => Opening::New,
+            Some(false) => Opening::Known,
+            None => Opening::Failed,
+        }
     }
 
     /// The same for every tool that a server lists, as far as that can be done soon. From the second time on it costs nothing.
@@ -67,7 +81,8 @@ impl Engine {
     }
 
     /// A source by its name, with what it is assigned now. A name that nobody declared is a server's or a client's own text, and
-    /// is shown only when no rule knows it for a value.
+    /// is shown only when no rule knows it for a value. Otherwise a digest stands for it, the same at every gateway on one vault, so
+    /// that each such source is asked about, and once.
     pub(super) async fn reviewed(&self, name: &Name) -> Result<Source, ReviewError> {
         let (control, _) = self.control_in_force().await?;
         let is_declared = assigned(&self.policy.control, name).is_some();
@@ -76,7 +91,11 @@ impl Engine {
             let name = name.clone();
             return Ok(Source { name, assigned });
         }
-        Ok(Source::own("(unnameable)", assigned)?)
+        let digest = self
+            .provenance
+            .vault_digest(format!("class review\0{name}").as_bytes());
+        let short = hex(digest.get(..6).unwrap_or_default());
+        Ok(Source::own(&format!("(unnameable {short})"), assigned)?)
     }
 
     /// INVARIANT (durable before visible): a review is on the record before anyone sees it. What is counted is on the record as
@@ -143,6 +162,9 @@ fn opened_event(review: &ClassReview) -> Event {
 fn random_id() -> Result<Ident, Interrupted> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes).map_err(|_| Interrupted)?;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ident::parse(&format!("review_{hex}")).map_err(|_| Interrupted)
+    Ident::parse(&format!("review_{}", hex(&bytes))).map_err(|_| Interrupted)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

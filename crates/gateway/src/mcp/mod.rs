@@ -31,7 +31,7 @@ use tidegate_engine::{Caller, Engine, OpenRequest, OpenSessionError};
 
 pub(crate) use downstream::http;
 pub(crate) use object::{Object, raw};
-pub use pins::{Checked, Definition, Kind, Pin, Pins, Standing};
+pub use pins::{Checked, Definition, Kind, Owed, Pin, Pins, Standing};
 pub(crate) use pins::{digest, said};
 pub use shell::{NotRun, RUN_COMMAND, Ran, Shell, Wanted};
 pub use upstream::{Reach, Upstream};

@@ -106,6 +106,20 @@ pub struct Pin {
     /// The digest of the one that waits for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
+    /// What somebody is still to be asked about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owed: Option<Owed>,
+}
+
+/// What somebody is to be asked about a definition. It stands with the pin from the same step on, so that a gateway that is killed
+/// before it asks does so at its next start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Owed {
+    /// It is new.
+    New,
+    /// It became another one.
+    Changed,
 }
 
 /// A definition as a server gives it now.
@@ -169,6 +183,48 @@ impl Pins {
             let pins = table.entry(server.to_owned()).or_default();
             let standing = |definition: &Definition| stand(pins, server, definition);
             definitions.iter().map(standing).collect()
+        })
+    }
+
+    /// The same of one definition, and what somebody is to be asked about it: owed until [`Pins::has_asked`].
+    ///
+    /// # Errors
+    /// When the pins cannot be read or written; then nothing is trusted.
+    pub fn check_owing(&self, server: &str, definition: &Definition) -> io::Result<(Checked, Option<Owed>)> {
+        self.change(|table| {
+            let pins = table.entry(server.to_owned()).or_default();
+            let checked = stand(pins, server, definition);
+            let now = match checked {
+                Checked { is_first: true, .. } => Some(Owed::New),
+                Checked { newly_held: true, .. } => Some(Owed::Changed),
+                Checked { .. } => None,
+            };
+            let Some(pin) = pins.get_mut(&definition.kind.pinned_as(&definition.name)) else {
+                return (checked, now);
+            };
+            // Whoever is asked about what is new sees it as it is.
+            pin.owed = pin.owed.or(now);
+            (checked, pin.owed)
+        })
+    }
+
+    /// Takes note that somebody was asked about these tools.
+    ///
+    /// # Errors
+    /// When the pins cannot be read or written; then it is still owed.
+    pub fn has_asked(&self, server: &str, tools: &[&str]) -> io::Result<()> {
+        if tools.is_empty() {
+            return Ok(());
+        }
+        self.change(|table| {
+            let Some(pins) = table.get_mut(server) else {
+                return;
+            };
+            for tool in tools {
+                if let Some(pin) = pins.get_mut(*tool) {
+                    pin.owed = None;
+                }
+            }
         })
     }
 
@@ -267,7 +323,12 @@ fn stand(pins: &mut BTreeMap<String, Pin>, server: &str, definition: &Definition
         } else {
             digest.clone()
         };
-        pins.insert(name.clone(), Pin { pinned, held: None });
+        let pin = Pin {
+            pinned,
+            held: None,
+            owed: None,
+        };
+        pins.insert(name.clone(), pin);
     }
     let Some(pin) = pins.get_mut(&name) else {
         return held(false);
@@ -400,6 +461,31 @@ mod tests {
         assert!(first.newly_held && !first.changed_now());
         assert!(pins.approve("files", "read").unwrap());
         assert_eq!(seen(&pins, "a", true), Standing::Trusted);
+    }
+
+    #[test]
+    fn what_is_owed_outlives_the_process_until_somebody_was_asked() {
+        let directory = tempfile::tempdir().unwrap();
+        let owed = |digest: &str| {
+            let definition = Definition {
+                kind: Kind::Tool,
+                name: "read".to_owned(),
+                digest: digest.to_owned(),
+                gives_orders: false,
+            };
+            let pins = Pins::in_directory(directory.path());
+            pins.check_owing("desk", &definition).unwrap().1
+        };
+        let asked = || {
+            let pins = Pins::in_directory(directory.path());
+            pins.has_asked("desk", &["read"]).unwrap();
+        };
+        assert_eq!([owed("a"), owed("a"), owed("b")], [Some(Owed::New); 3]);
+        asked();
+        assert_eq!([owed("b"), owed("a")], [None; 2]);
+        assert_eq!([owed("c"), owed("c")], [Some(Owed::Changed); 2]);
+        asked();
+        assert_eq!(owed("c"), None);
     }
 
     #[test]

@@ -19,13 +19,13 @@ use serde_json::{Value, json};
 use tidegate_core::{Class, Control, Ident, Role};
 use tidegate_engine::Caller;
 use tidegate_engine::egress::{Destination, Destinations, EgressKey, Protocol, Scan, net};
-use tidegate_gateway::digest;
 use tidegate_gateway::egress::{Addresses, Authority, Bounds, Interception, Proxy, Resolve, Settings};
+use tidegate_gateway::{digest, mcp};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{TlsAcceptor, TlsConnector, client};
 
-use crate::stand::{Holder, Stand};
+use crate::stand::{Holder, Setting, Stand, policy};
 
 /// How long a test waits for something that happens anyway.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -56,7 +56,8 @@ impl Exit {
     }
 
     pub async fn start_with(bounds: Bounds) -> Self {
-        let stand = Stand::start().await;
+        let policy = policy().with_destinations(&destinations(&[]));
+        let stand = Stand::start_mcp(Setting::default(), policy, Vec::new(), mcp::Options::STANDARD).await;
         let directory = stand.directory.path();
         let roots = directory.join("roots.pem");
         let issuer = issuer();
@@ -241,6 +242,10 @@ fn destinations(ports: &[u16]) -> Destinations {
         Destination {
             returns: Class::Internal,
             ..entry("intern.test", Class::Internal)
+        },
+        Destination {
+            returns: Class::Internal,
+            ..entry("*.pool.test", Class::Internal)
         },
         Destination {
             control: Control::Blocked,

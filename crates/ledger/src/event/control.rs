@@ -191,7 +191,7 @@ pub struct GateRevealed {
 pub struct ClassReviewOpened {
     /// The review.
     pub review_id: Name,
-    /// The source: a tool, a connector, a destination, a dataset.
+    /// The source: a tool, a connector, a destination, or one word for what callers name themselves.
     pub source: Name,
     /// Why: it is new, it changed, or data above what may be given was on its way out.
     pub cause: Name,

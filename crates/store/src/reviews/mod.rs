@@ -144,7 +144,7 @@ pub struct Settlement {
 pub struct ClassReview {
     /// Its id.
     pub id: Ident,
-    /// The source: a tool, a connector, a destination, a dataset.
+    /// The source: a tool, a connector, a destination, or one word for what callers name themselves.
     pub source: Name,
     /// Why it was opened.
     pub cause: ReviewCause,
