@@ -130,6 +130,16 @@ async fn progress_is_bare_only_in_numbers() {
 }
 
 #[tokio::test]
+async fn a_long_number_is_no_progress_but_words() {
+    for progress in ["4111111111111111", "4111111111111111.0", "4.111111111111111e15"] {
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"t","progress":{progress}}}}}"#
+        );
+        assert_eq!(label_after_saying("t", &line).await, "pii", "{line}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_speaks_only_of_its_own_calls() {
     let servers = vec![
         server("one", false, scripted(&[])),

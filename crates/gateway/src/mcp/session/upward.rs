@@ -441,9 +441,15 @@ fn bare(told: &Envelope) -> Envelope {
     Envelope::notification(told.method(), None)
 }
 
-/// Whether progress is told in numbers alone, of which there is nothing to let in.
+/// The most bytes of a number that only counts: a longer one has room for somebody's number, or for words in digits.
+const COUNT_BYTES: usize = 9;
+
+/// Whether progress is told in short numbers alone, of which there is nothing to let in.
 fn is_bare_progress(told: &Envelope) -> bool {
-    let is_number = |value: &RawValue| serde_json::from_str::<f64>(value.get()).is_ok();
+    let is_number = |value: &RawValue| {
+        let text = value.get();
+        text.len() <= COUNT_BYTES && serde_json::from_str::<f64>(text).is_ok()
+    };
     let is_bare = |(name, value)| match name {
         // The client's own word: its request was found by it.
         "progressToken" => true,
