@@ -237,6 +237,18 @@ impl Ways {
         at_server.next().is_none().then(|| only.clone())
     }
 
+    /// What the requests under way at a server call.
+    pub(crate) fn subjects_at(&self, server: usize) -> Vec<tidegate_core::Name> {
+        let state = self.state();
+        let at_server = state
+            .active
+            .iter()
+            .filter(|(_, active)| active.sent.is_some_and(|(at, _)| at == server));
+        at_server
+            .filter_map(|(_, active)| active.subject.clone())
+            .collect()
+    }
+
     fn find(&self, is: impl Fn(&Active) -> bool) -> Option<Active> {
         let state = self.state();
         let found = state.active.iter().find(|(_, active)| is(active));

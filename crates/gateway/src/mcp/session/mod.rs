@@ -12,6 +12,7 @@ mod offers;
 mod operator;
 mod rounds;
 mod shell;
+mod speakers;
 mod stopped;
 mod talks;
 mod tasks;

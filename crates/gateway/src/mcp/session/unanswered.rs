@@ -66,7 +66,7 @@ impl Session {
             // First whether anybody waits: what nobody waits for is not sent.
             biased;
             why = self.given_up(errand) => why,
-            answer = connection.forward(request, sent) => return answer.map(Sent::Answer),
+            answer = connection.forward(&errand.subject, request, sent) => return answer.map(Sent::Answer),
         };
         if let Some((_, id)) = self.ways.active(*key).and_then(|active| active.sent) {
             connection.cancel(id).await;
