@@ -184,13 +184,15 @@ impl Inspector {
         }
     }
 
-    /// A text as logs may show it: with the names of rules in place of what they know.
+    /// A text as logs may show it: with the names of rules in place of what they know. It keeps its lines.
     pub(crate) fn loggable(&self, text: &str) -> String {
         let mut shown = String::with_capacity(text.len());
         let mut at = 0;
         for finding in self.detector.scan_any(text.as_bytes()).findings {
             shown.push_str(text.get(at..finding.span.start).unwrap_or_default());
             shown.push_str(&format!("[{}]", finding.rule));
+            let known = text.get(finding.span.start..finding.span.end);
+            shown.extend(known.unwrap_or_default().matches('\n'));
             at = finding.span.end;
         }
         shown.push_str(text.get(at..).unwrap_or_default());
@@ -228,5 +230,13 @@ mod tests {
         ] {
             assert_eq!(inspector.loggable(line), shown);
         }
+        let key = format!(
+            "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----",
+            "MIIEpAIBAAKCAQEA".repeat(4)
+        );
+        let shown = inspector.loggable(&format!("before\n{key}\nafter"));
+        assert!(!shown.contains("MIIE"), "{shown}");
+        let lines: Vec<_> = shown.split('\n').collect();
+        assert_eq!((lines.len(), lines[0], lines[4]), (5, "before", "after"));
     }
 }

@@ -1,5 +1,6 @@
 //! The servers behind the gateway: how one is reached, and one conversation with it.
 
+mod aside;
 mod client;
 mod connection;
 mod http;
