@@ -239,4 +239,28 @@ mod tests {
         let lines: Vec<_> = shown.split('\n').collect();
         assert_eq!((lines.len(), lines[0], lines[4]), (5, "before", "after"));
     }
+
+    #[test]
+    fn what_programs_call_themselves_is_plain() {
+        let detector = Detector::new(&DetectorConfig::default()).unwrap();
+        let inspector = Inspector::new(detector, Exits::NONE, []);
+        for (name, version) in [
+            ("claude-ai", "0.1.0"),
+            ("claude-code", "2.0.14"),
+            ("Claude", "1.0"),
+            ("Visual Studio Code", "1.105.1"),
+            ("cursor-vscode", "1.0.0"),
+            ("codex-mcp-client", "0.46.0"),
+            ("gemini-cli-mcp-client", "0.0.1"),
+            ("mcp-inspector", "0.17.0"),
+            ("Cline", "3.32.7"),
+            ("Zed", "0.207.4"),
+            ("goose", "1.9.3"),
+            ("mcp", "0.1.0"),
+            ("example-client", "20260728"),
+        ] {
+            let said = format!("{name}\n{name}\n{version}");
+            assert!(inspector.is_plain(&said), "{said}");
+        }
+    }
 }

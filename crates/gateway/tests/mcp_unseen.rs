@@ -351,6 +351,79 @@ async fn a_server_begun_anew_hears_what_its_client_said_first() {
     assert_eq!(heard(&mut client, r#""name":"test""#).await, "1");
 }
 
+/// Greets in a session that is gone on with, as a client of this name.
+async fn greet_again(client: &mut Client, name: &str) {
+    let ended = client.end().send().await.unwrap();
+    assert!(ended.status().is_success(), "{}", ended.status());
+    let session = std::mem::take(&mut client.session);
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"roots": {"listChanged": true}, "experimental": {name: {}}},
+        "clientInfo": {"name": name, "version": "1"},
+    });
+    let again = json!({"jsonrpc": "2.0", "id": "again", "method": "initialize", "params": params});
+    let answered = client
+        .request(again.to_string())
+        .header("tidegate-session", &session)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answered.headers()["mcp-session-id"], session.as_str());
+    client.session = session;
+}
+
+#[tokio::test]
+async fn in_a_session_gone_on_with_servers_hear_no_words_that_they_may_not_have() {
+    let stand = gateway().await;
+    let mut client = Client::greet(&stand).await;
+    greet_again(&mut client, "Claude").await;
+    assert_eq!(
+        heard(&mut client, r#""name":"Claude""#).await,
+        "1",
+        "a program's name"
+    );
+    greet_again(&mut client, "CANARY one").await;
+    assert_eq!(heard(&mut client, "CANARY one").await, "1", "nothing came in yet");
+    client.call("read_mail", json!({})).await;
+    assert_eq!(client.label().await, "internal");
+    greet_again(&mut client, "CANARY two").await;
+    assert_eq!(heard(&mut client, "CANARY").await, "0");
+    assert_eq!(heard(&mut client, r#""roots":{"listChanged":true}"#).await, "1");
+    assert_eq!(heard(&mut client, "initialize\"").await, "1");
+
+    // What a server was not told is looked into where a request says it again.
+    let info = json!({"name": "to bob@example.com", "version": "1"});
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": info,
+    });
+    let params = json!({"name": "echo", "arguments": {}, "_meta": meta});
+    let body = json!({"jsonrpc": "2.0", "id": "s", "method": "tools/call", "params": params});
+    client.end().send().await.unwrap();
+    let session = std::mem::take(&mut client.session);
+    let answered = client
+        .request(body.to_string())
+        .header("tidegate-session", &session)
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", "tools/call")
+        .header("mcp-name", "echo")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answered.status(), 200);
+    assert_eq!(last_argument_class(&stand).await, "pii");
+}
+
+#[tokio::test]
+async fn a_name_with_values_in_it_is_not_told_even_at_first() {
+    let stand = gateway().await;
+    let mut client = Client::greet(&stand).await;
+    greet_again(&mut client, "patient bob@example.com SSN 536-22-1234").await;
+    assert_eq!(heard(&mut client, "bob@example.com").await, "0");
+    assert_eq!(heard(&mut client, "initialize\"").await, "1");
+}
+
 /// The class that was found in the arguments of the last decision.
 async fn last_argument_class(stand: &Stand) -> Value {
     let auditor = stand.holder(Role::Auditor, "ada", None).await;

@@ -57,7 +57,7 @@ impl Session {
             None => return Err(unknown()),
         }
         let subject = self.target(&subject, &params)?;
-        let payload = self.content_of(&request)?;
+        let payload = self.content_of(server, &request)?;
         let errand = Errand {
             key,
             outlet: outlet.clone(),

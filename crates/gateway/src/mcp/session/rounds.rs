@@ -60,7 +60,7 @@ impl Session {
             params.set("inputResponses", responses.to_raw());
         }
         let request = request.with_params(params.clone());
-        let content = self.content_of(&request)?;
+        let content = self.content_of(errand.server, &request)?;
         if let Some(state) = result.get("requestState") {
             // The server's own words, back to where they came from.
             params.set("requestState", state.to_owned());

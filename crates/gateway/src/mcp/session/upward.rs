@@ -281,7 +281,7 @@ impl Session {
             Surface::Elicitation => Form::Question,
             _ => Form::Notice,
         };
-        if !self.is_wordless(&question)
+        if !self.is_wordless(server, &question)
             && let Some(changed) = self
                 .admit(&speakers, &params.to_raw(), (form, false), outlet)
                 .await?
@@ -375,9 +375,9 @@ impl Session {
             "notifications/initialized" => {}
             "notifications/cancelled" => self.take_back(told).await,
             _ => {
-                for entry in &self.links {
+                for (server, entry) in self.links.iter().enumerate() {
                     if let Some(connection) = entry.link.current().await {
-                        self.tell_server(entry, &connection, &told).await;
+                        self.tell_server(server, &connection, &told).await;
                     }
                 }
             }
@@ -385,13 +385,13 @@ impl Session {
     }
 
     /// Words of a client to a server are content as well: progress of a model, a task's state.
-    async fn tell_server(&self, entry: &super::Server, connection: &Connection, told: &Envelope) {
+    async fn tell_server(&self, server: usize, connection: &Connection, told: &Envelope) {
         if told.method() == "notifications/roots/list_changed" {
             let _ = connection.tell(bare(told)).await;
             return;
         }
-        let surface = crate::mcp::names::surface(&entry.link.server, Surface::Other);
-        let (Some(surface), Ok(content)) = (surface, self.content_of_unknown(told)) else {
+        let surface = self.surface(server, Surface::Other);
+        let (Ok(surface), Ok(content)) = (surface, self.content_of_unknown(server, told)) else {
             return;
         };
         if let Ok(permit) = self.permit(&surface, content).await {
