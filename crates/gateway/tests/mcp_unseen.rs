@@ -270,6 +270,23 @@ async fn a_server_speaks_only_of_its_own_calls() {
 }
 
 #[tokio::test]
+async fn an_update_that_nobody_watches_for_leaves_nothing_behind() {
+    let servers = vec![
+        server("one", false, scripted(&[])),
+        server("two", false, scripted(&[])),
+    ];
+    let stand = Stand::start_mcp(Setting::default(), policy("two."), servers, options()).await;
+    let mut client = Client::greet(&stand).await;
+    let updated =
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"note://x"}}"#;
+    client.call("two.say", json!({"lines": [updated]})).await;
+    let answer = client
+        .exchange("resources/read", json!({"uri": "note://x"}))
+        .await;
+    assert_eq!(answer["error"]["data"]["rule"], "unknown-resource", "{answer}");
+}
+
+#[tokio::test]
 async fn changes_are_told_without_a_servers_words() {
     let stand = gateway().await;
     let mut client = Client::greet(&stand).await;

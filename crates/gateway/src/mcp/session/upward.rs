@@ -165,6 +165,9 @@ impl Session {
     /// A resource changed. Its address says nothing new to a client that watches it; that of something within is the
     /// server's words, and a client that watches nothing did not ask for them.
     async fn updated(&self, server: usize, told: Envelope, params: &Object) {
+        if !self.watches_any(server) {
+            return;
+        }
         let address = params.text("uri").unwrap_or_default();
         if let Some(mut catalog) = self.catalog(server) {
             catalog.address(Some(address.clone()));
@@ -174,10 +177,8 @@ impl Session {
             let updated = Envelope::notification(told.method(), Some(params));
             return self.announce(updated).await;
         }
-        if self.watches_any(server) {
-            let speakers = self.surface(server, Surface::Resources).into_iter().collect();
-            self.pass_on(server, told, speakers, None).await;
-        }
+        let speakers = self.surface(server, Surface::Resources).into_iter().collect();
+        self.pass_on(server, told, speakers, None).await;
     }
 
     /// Lets in what a server tells and passes it on. What cannot be let in is not passed on.
