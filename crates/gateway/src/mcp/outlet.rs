@@ -96,7 +96,7 @@ pub(crate) struct Active {
     pub(crate) subject: Option<tidegate_core::Name>,
     /// The lowest level of log messages that it wants; `None` wants none.
     pub(crate) logs: Option<LogLevel>,
-    /// Whether the client took it back before it was sent on.
+    /// Whether the client took it back.
     pub(crate) taken_back: Arc<watch::Sender<bool>>,
     /// The era that its client speaks.
     pub(crate) era: Era,

@@ -374,7 +374,7 @@ impl Session {
         self.touch();
         match told.method() {
             "notifications/initialized" => {}
-            "notifications/cancelled" => self.take_back(told).await,
+            "notifications/cancelled" => self.take_back(&told),
             _ => {
                 for (server, entry) in self.links.iter().enumerate() {
                     if let Some(connection) = entry.link.current().await {
@@ -400,23 +400,11 @@ impl Session {
         }
     }
 
-    /// The client takes a request back.
-    async fn take_back(&self, told: Envelope) {
+    /// The client takes a request back. Whoever works on it hears of it, and tells a server that has it.
+    fn take_back(&self, told: &Envelope) {
         let id = told.params().get("requestId").map(|id| id.get().to_owned());
-        let Some(active) = id.and_then(|id| self.ways.with_id(&id)) else {
-            return;
-        };
-        let Some((server, sent)) = active.sent else {
+        if let Some(active) = id.and_then(|id| self.ways.with_id(&id)) {
             active.taken_back.send_replace(true);
-            return;
-        };
-        let Some(entry) = self.links.get(server) else {
-            return;
-        };
-        if let Some(connection) = entry.link.current().await {
-            // In the gateway's own words: the client's reason is not decided on.
-            connection.cancel(sent).await;
-            connection.taken_back(sent);
         }
     }
 }

@@ -322,11 +322,6 @@ impl Connection {
         }
     }
 
-    /// Whoever asked no longer wants the answer.
-    pub(crate) fn taken_back(&self, id: u64) {
-        self.failed(id, UpstreamError::TakenBack);
-    }
-
     /// One request got no answer.
     fn failed(&self, id: u64, why: UpstreamError) {
         if let Some(waiting) = self.calls().give_up(id) {
