@@ -1,8 +1,11 @@
 //! Letting a tool's answer into a session: look, classify, raise durably, record, then release.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use tidegate_core::{Admission, Class, Confined, Entry, Halt, Ident, Moment, Name, Refusal, Tool};
+use tidegate_core::{
+    Admission, Class, Confined, ControlList, Entry, Halt, Ident, Moment, Name, Refusal, Tool,
+};
 use tidegate_detect::Finding;
 use tidegate_detect::injection::Assessment;
 use tidegate_ledger::event::{ContextAssembly, Disposition, Event, InjectionDetectionHit, Origin, Score};
@@ -46,6 +49,15 @@ struct Arrival<'a> {
     at: Moment,
 }
 
+/// A tool, or any of the others. One that nobody knows has the strict end of everything.
+fn any_of<'a>(control: &ControlList, tool: &'a Tool, others: &[Name]) -> Cow<'a, Tool> {
+    others.iter().fold(Cow::Borrowed(tool), |tool, other| {
+        let unknown = || Cow::Owned(Tool::undeclared(other.clone()));
+        let other = control.find(other.as_str()).map_or_else(unknown, Cow::Borrowed);
+        Cow::Owned(tool.into_owned().or(&other))
+    })
+}
+
 impl Engine {
     /// Lets a tool's answer in. INVARIANT (durable before visible): the content is given back only after the rise it
     /// causes is on disk, on the record, in the mirror, and told to whoever watches. Content that gives orders is put
@@ -85,6 +97,7 @@ impl Engine {
             Some(catalogued) => &catalogued.seen_in(known),
             None => known,
         };
+        let known = &any_of(&standing.control, known, &bringing.perhaps);
         let (found, text) = self.inspector.answer(&known.name, &bringing.content).await?;
         let found = self.hear_model(id, found, &bringing.content, text.len()).await;
         let arrival = Arrival {

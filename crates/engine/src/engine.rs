@@ -114,10 +114,16 @@ impl Engine {
         &self.policy
     }
 
-    /// A text as logs may show it: with the names of rules in place of what they know.
+    /// A text as logs may show it: with the names of rules in place of what they know. It keeps its lines.
     #[must_use]
     pub fn loggable(&self, text: &str) -> String {
         self.inspector.loggable(text)
+    }
+
+    /// Whether a text holds nothing that a rule knows: what a record or a log may name.
+    #[must_use]
+    pub fn is_plain(&self, text: &str) -> bool {
+        self.inspector.is_plain(text)
     }
 
     /// The record.

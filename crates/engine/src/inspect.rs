@@ -184,13 +184,15 @@ impl Inspector {
         }
     }
 
-    /// A text as logs may show it: with the names of rules in place of what they know.
+    /// A text as logs may show it: with the names of rules in place of what they know. It keeps its lines.
     pub(crate) fn loggable(&self, text: &str) -> String {
         let mut shown = String::with_capacity(text.len());
         let mut at = 0;
         for finding in self.detector.scan_any(text.as_bytes()).findings {
             shown.push_str(text.get(at..finding.span.start).unwrap_or_default());
             shown.push_str(&format!("[{}]", finding.rule));
+            let known = text.get(finding.span.start..finding.span.end);
+            shown.extend(known.unwrap_or_default().matches('\n'));
             at = finding.span.end;
         }
         shown.push_str(text.get(at..).unwrap_or_default());
@@ -227,6 +229,38 @@ mod tests {
             (r#"{"to":"bob\u0040example.com"}"#, r#"{"to":"[email]"}"#),
         ] {
             assert_eq!(inspector.loggable(line), shown);
+        }
+        let key = format!(
+            "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----",
+            "MIIEpAIBAAKCAQEA".repeat(4)
+        );
+        let shown = inspector.loggable(&format!("before\n{key}\nafter"));
+        assert!(!shown.contains("MIIE"), "{shown}");
+        let lines: Vec<_> = shown.split('\n').collect();
+        assert_eq!((lines.len(), lines[0], lines[4]), (5, "before", "after"));
+    }
+
+    #[test]
+    fn what_programs_call_themselves_is_plain() {
+        let detector = Detector::new(&DetectorConfig::default()).unwrap();
+        let inspector = Inspector::new(detector, Exits::NONE, []);
+        for (name, version) in [
+            ("claude-ai", "0.1.0"),
+            ("claude-code", "2.0.14"),
+            ("Claude", "1.0"),
+            ("Visual Studio Code", "1.105.1"),
+            ("cursor-vscode", "1.0.0"),
+            ("codex-mcp-client", "0.46.0"),
+            ("gemini-cli-mcp-client", "0.0.1"),
+            ("mcp-inspector", "0.17.0"),
+            ("Cline", "3.32.7"),
+            ("Zed", "0.207.4"),
+            ("goose", "1.9.3"),
+            ("mcp", "0.1.0"),
+            ("example-client", "20260728"),
+        ] {
+            let said = format!("{name}\n{name}\n{version}");
+            assert!(inspector.is_plain(&said), "{said}");
         }
     }
 }

@@ -7,7 +7,8 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    reason = "a test server stops at the first surprise, and speaks on standard output"
+    clippy::print_stderr,
+    reason = "a test server stops at the first surprise, and speaks on its standard streams"
 )]
 
 use std::io::{self, Write};
@@ -16,7 +17,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-const TOOLS: [&str; 19] = [
+const TOOLS: [&str; 20] = [
     "echo",
     "read_mail",
     "search",
@@ -36,6 +37,7 @@ const TOOLS: [&str; 19] = [
     "say",
     "heard",
     "beside",
+    "say_aside",
 ];
 
 fn main() {
@@ -88,6 +90,7 @@ impl Server {
                 let mut listed = vec![
                     json!({"uri": "mail://1", "name": "one"}),
                     json!({"uri": "mail://2", "name": "two", "description": described}),
+                    json!({"uri": "mailto:bob@example.com", "name": "four", "description": described}),
                 ];
                 if !self.twist().is_empty() {
                     let address =
@@ -158,6 +161,12 @@ impl Server {
             "say" => {
                 for line in params["arguments"]["lines"].as_array().unwrap() {
                     println!("{}", line.as_str().unwrap());
+                }
+                text(id, "said");
+            }
+            "say_aside" => {
+                for line in params["arguments"]["lines"].as_array().unwrap() {
+                    eprintln!("{}", line.as_str().unwrap());
                 }
                 text(id, "said");
             }

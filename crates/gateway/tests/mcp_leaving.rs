@@ -113,6 +113,31 @@ async fn post(stand: &Stand, client: &Client, body: &Value, stateless: bool) -> 
     stream
 }
 
+#[tokio::test]
+async fn a_stream_for_changes_that_is_taken_back_ends() {
+    let stand = gateway().await;
+    let client = Client::greet(&stand).await;
+    for wanted in [
+        json!({"toolsListChanged": true}),
+        json!({"resourceSubscriptions": ["mail://1"]}),
+    ] {
+        let params = json!({"notifications": wanted});
+        let body = json!({"jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params});
+        let mut stream = client.request(body.to_string()).send().await.unwrap();
+        let mut seen = String::new();
+        while !seen.contains("acknowledged") {
+            let chunk = stream.chunk().await.unwrap().expect("the stream goes on");
+            seen.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+        let told =
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "l"}});
+        let told = client.request(told.to_string()).send().await.unwrap();
+        assert_eq!(told.status(), 202);
+        let ended = tokio::time::timeout(Duration::from_secs(20), stream.text()).await;
+        ended.expect("the stream ends").unwrap();
+    }
+}
+
 /// A client leaves in the middle of one of two calls: that one is given up, and everything else goes on.
 async fn check_leaving(stateless: bool) {
     let stand = gateway().await;

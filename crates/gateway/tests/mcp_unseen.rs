@@ -15,8 +15,10 @@ use std::time::Duration;
 use mcp_stand::{Client, gateway, options, policy, scripted, server, text_of};
 use serde_json::{Value, json};
 use stand::{Setting, Stand};
-use tidegate_core::{ControlList, Role};
+use tidegate_core::{Class, ControlList, Role, Tool, ToolFacts};
 use tidegate_engine::Policy;
+use tidegate_gateway::mcp::Options;
+use tokio::task::JoinHandle;
 
 /// How many messages with a word in them reached the server.
 async fn heard(client: &mut Client, word: &str) -> String {
@@ -130,6 +132,122 @@ async fn progress_is_bare_only_in_numbers() {
 }
 
 #[tokio::test]
+async fn a_long_number_is_no_progress_but_words() {
+    for progress in ["4111111111111111", "4111111111111111.0", "4.111111111111111e15"] {
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"t","progress":{progress}}}}}"#
+        );
+        assert_eq!(label_after_saying("t", &line).await, "pii", "{line}");
+    }
+}
+
+const LINE: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"a line"}}"#;
+
+/// A gateway whose server hangs over personal data, and otherwise says what is public.
+async fn gateway_over_personal_data() -> Stand {
+    let declared = policy("").control;
+    let tools = declared.iter().cloned().map(|tool| match tool.name.as_str() {
+        "hang" => Tool::declared(ToolFacts {
+            returns: Some(Class::Pii),
+            ..ToolFacts::named(tool.name)
+        }),
+        _ => tool,
+    });
+    let policy = Policy::new(ControlList::new(tools).unwrap());
+    let servers = vec![server("scripted", true, scripted(&[]))];
+    let options = Options {
+        call_timeout: Duration::from_secs(60),
+        ..options()
+    };
+    Stand::start_mcp(Setting::default(), policy, servers, options).await
+}
+
+/// A call that is never answered.
+struct Hanging {
+    /// The id under which the server has it.
+    id: Value,
+    ended: JoinHandle<()>,
+}
+
+impl Hanging {
+    async fn begin(client: &mut Client) -> Self {
+        let hang = json!({"jsonrpc": "2.0", "id": "h", "method": "tools/call", "params": {"name": "hang"}});
+        let sent = client.request(hang.to_string()).send();
+        let ended = tokio::spawn(async move {
+            sent.await.unwrap().text().await.unwrap();
+        });
+        for _ in 0..200 {
+            let calls = client.call("given_up", json!({})).await;
+            let calls: Value = serde_json::from_str(text_of(&calls)).unwrap();
+            if let Some(id) = calls["hanging"].get(0).cloned() {
+                return Self { id, ended };
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("the call did not reach the server");
+    }
+
+    /// Takes the call back, and waits until nobody works on it here.
+    async fn take_back(self, client: &Client) {
+        let told =
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "h"}});
+        let told = client.request(told.to_string()).send().await.unwrap();
+        assert_eq!(told.status(), 202);
+        let ended = tokio::time::timeout(Duration::from_secs(20), self.ended).await;
+        ended.expect("the call is given up").unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_says_counts_as_the_highest_of_what_it_works_on() {
+    let stand = gateway_over_personal_data().await;
+    let mut client = Client::greet(&stand).await;
+    client.ask("logging/setLevel", json!({"level": "info"})).await;
+    let hanging = Hanging::begin(&mut client).await;
+    assert_eq!(client.label().await, "public");
+    say(&mut client, &[LINE]).await;
+    assert_eq!(client.label().await, "pii");
+    hanging.take_back(&client).await;
+}
+
+#[tokio::test]
+async fn a_call_that_was_given_up_may_still_speak() {
+    for line in [
+        LINE,
+        r#"{"jsonrpc":"2.0","method":"notifications/x","params":{"data":"a line"}}"#,
+        r#"{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"message":"a line"}}"#,
+    ] {
+        let stand = gateway_over_personal_data().await;
+        let mut client = Client::greet(&stand).await;
+        let hanging = Hanging::begin(&mut client).await;
+        hanging.take_back(&client).await;
+        say(&mut client, &[line]).await;
+        // A question is brought to the client beside the call.
+        for _ in 0..50 {
+            if client.label().await != "public" {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert_eq!(client.label().await, "pii", "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_was_answered_late_speaks_no_more() {
+    let stand = gateway_over_personal_data().await;
+    let mut client = Client::greet(&stand).await;
+    let hanging = Hanging::begin(&mut client).await;
+    let id = hanging.id.clone();
+    hanging.take_back(&client).await;
+    let late = json!({"jsonrpc": "2.0", "id": id, "result": {}}).to_string();
+    say(&mut client, &[&late, LINE]).await;
+    assert!(client.notified("notifications/message"), "{:?}", client.notes);
+    assert_eq!(client.label().await, "public");
+}
+
+#[tokio::test]
 async fn a_server_speaks_only_of_its_own_calls() {
     let servers = vec![
         server("one", false, scripted(&[])),
@@ -149,6 +267,23 @@ async fn a_server_speaks_only_of_its_own_calls() {
     let hung = hanging.await.unwrap().unwrap().text().await.unwrap();
     assert!(!hung.contains("CANARY"), "{hung}");
     assert!(!noted(&client, "CANARY"), "{:?}", client.notes);
+}
+
+#[tokio::test]
+async fn an_update_that_nobody_watches_for_leaves_nothing_behind() {
+    let servers = vec![
+        server("one", false, scripted(&[])),
+        server("two", false, scripted(&[])),
+    ];
+    let stand = Stand::start_mcp(Setting::default(), policy("two."), servers, options()).await;
+    let mut client = Client::greet(&stand).await;
+    let updated =
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"note://x"}}"#;
+    client.call("two.say", json!({"lines": [updated]})).await;
+    let answer = client
+        .exchange("resources/read", json!({"uri": "note://x"}))
+        .await;
+    assert_eq!(answer["error"]["data"]["rule"], "unknown-resource", "{answer}");
 }
 
 #[tokio::test]
@@ -231,6 +366,79 @@ async fn a_server_begun_anew_hears_what_its_client_said_first() {
     }
     assert_eq!(heard(&mut client, "CANARY").await, "0");
     assert_eq!(heard(&mut client, r#""name":"test""#).await, "1");
+}
+
+/// Greets in a session that is gone on with, as a client of this name.
+async fn greet_again(client: &mut Client, name: &str) {
+    let ended = client.end().send().await.unwrap();
+    assert!(ended.status().is_success(), "{}", ended.status());
+    let session = std::mem::take(&mut client.session);
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"roots": {"listChanged": true}, "experimental": {name: {}}},
+        "clientInfo": {"name": name, "version": "1"},
+    });
+    let again = json!({"jsonrpc": "2.0", "id": "again", "method": "initialize", "params": params});
+    let answered = client
+        .request(again.to_string())
+        .header("tidegate-session", &session)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answered.headers()["mcp-session-id"], session.as_str());
+    client.session = session;
+}
+
+#[tokio::test]
+async fn in_a_session_gone_on_with_servers_hear_no_words_that_they_may_not_have() {
+    let stand = gateway().await;
+    let mut client = Client::greet(&stand).await;
+    greet_again(&mut client, "Claude").await;
+    assert_eq!(
+        heard(&mut client, r#""name":"Claude""#).await,
+        "1",
+        "a program's name"
+    );
+    greet_again(&mut client, "CANARY one").await;
+    assert_eq!(heard(&mut client, "CANARY one").await, "1", "nothing came in yet");
+    client.call("read_mail", json!({})).await;
+    assert_eq!(client.label().await, "internal");
+    greet_again(&mut client, "CANARY two").await;
+    assert_eq!(heard(&mut client, "CANARY").await, "0");
+    assert_eq!(heard(&mut client, r#""roots":{"listChanged":true}"#).await, "1");
+    assert_eq!(heard(&mut client, "initialize\"").await, "1");
+
+    // What a server was not told is looked into where a request says it again.
+    let info = json!({"name": "to bob@example.com", "version": "1"});
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": info,
+    });
+    let params = json!({"name": "echo", "arguments": {}, "_meta": meta});
+    let body = json!({"jsonrpc": "2.0", "id": "s", "method": "tools/call", "params": params});
+    client.end().send().await.unwrap();
+    let session = std::mem::take(&mut client.session);
+    let answered = client
+        .request(body.to_string())
+        .header("tidegate-session", &session)
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", "tools/call")
+        .header("mcp-name", "echo")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answered.status(), 200);
+    assert_eq!(last_argument_class(&stand).await, "pii");
+}
+
+#[tokio::test]
+async fn a_name_with_values_in_it_is_not_told_even_at_first() {
+    let stand = gateway().await;
+    let mut client = Client::greet(&stand).await;
+    greet_again(&mut client, "patient bob@example.com SSN 536-22-1234").await;
+    assert_eq!(heard(&mut client, "bob@example.com").await, "0");
+    assert_eq!(heard(&mut client, "initialize\"").await, "1");
 }
 
 /// The class that was found in the arguments of the last decision.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tidegate_core::{Class, Ident, Kinds, MAX_RAW, Tool};
+use tidegate_core::{Class, Ident, Kinds, MAX_RAW, Name, Tool};
 use tidegate_detect::Finding;
 use tidegate_ledger::event::EvidencePointer;
 use tidegate_ledger::vault::Keep;
@@ -28,6 +28,8 @@ pub struct Bringing {
     pub seal: bool,
     /// What a catalog says of it, where a connector fetched it.
     pub catalogued: Option<Catalogued>,
+    /// Whose word it may be as well, where nobody knows which of several said it.
+    pub perhaps: Vec<Name>,
 }
 
 impl Bringing {
@@ -39,6 +41,7 @@ impl Bringing {
             form: Form::Plain,
             seal: false,
             catalogued: None,
+            perhaps: Vec::new(),
         }
     }
 }

@@ -82,6 +82,11 @@ pub(crate) fn greeting_of(meta: &Object) -> Object {
     greeting
 }
 
+/// The greeting of a client that has said nothing of itself.
+pub(crate) fn unnamed() -> Object {
+    greeting_of(&Object::default())
+}
+
 /// A request as a server of the stateless era wants it.
 pub(crate) fn stamped(request: Envelope, greeting: &Object) -> Envelope {
     let mut params = Object::clone(&request.params());

@@ -96,7 +96,7 @@ pub(crate) struct Active {
     pub(crate) subject: Option<tidegate_core::Name>,
     /// The lowest level of log messages that it wants; `None` wants none.
     pub(crate) logs: Option<LogLevel>,
-    /// Whether the client took it back before it was sent on.
+    /// Whether the client took it back.
     pub(crate) taken_back: Arc<watch::Sender<bool>>,
     /// The era that its client speaks.
     pub(crate) era: Era,
@@ -235,6 +235,18 @@ impl Ways {
             .filter(|(_, active)| active.sent.is_some_and(|(at, _)| at == server));
         let (_, only) = at_server.next()?;
         at_server.next().is_none().then(|| only.clone())
+    }
+
+    /// What the requests under way at a server call.
+    pub(crate) fn subjects_at(&self, server: usize) -> Vec<tidegate_core::Name> {
+        let state = self.state();
+        let at_server = state
+            .active
+            .iter()
+            .filter(|(_, active)| active.sent.is_some_and(|(at, _)| at == server));
+        at_server
+            .filter_map(|(_, active)| active.subject.clone())
+            .collect()
     }
 
     fn find(&self, is: impl Fn(&Active) -> bool) -> Option<Active> {

@@ -181,7 +181,7 @@ impl Pins {
     pub fn check(&self, server: &str, definitions: &[Definition]) -> io::Result<Vec<Checked>> {
         self.change(|table| {
             let pins = table.entry(server.to_owned()).or_default();
-            let standing = |definition: &Definition| stand(pins, server, definition);
+            let standing = |definition: &Definition| stand(pins, definition);
             definitions.iter().map(standing).collect()
         })
     }
@@ -300,7 +300,7 @@ impl Pins {
     }
 }
 
-fn stand(pins: &mut BTreeMap<String, Pin>, server: &str, definition: &Definition) -> Checked {
+fn stand(pins: &mut BTreeMap<String, Pin>, definition: &Definition) -> Checked {
     let Definition {
         kind,
         name,
@@ -343,12 +343,6 @@ fn stand(pins: &mut BTreeMap<String, Pin>, server: &str, definition: &Definition
     if pin.held.as_ref() == Some(digest) {
         return held(false);
     }
-    tracing::warn!(
-        server,
-        name = name.escape_debug().to_string(),
-        gives_orders,
-        "a definition changed after it was first seen, or gives orders; it is held until a person approves it"
-    );
     pin.held = Some(digest.clone());
     held(true)
 }

@@ -78,6 +78,9 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        if let Some(whole) = whole(value) {
+            return Ok(Value::Number(whole.into()));
+        }
         let number = Number::from_f64(value).ok_or_else(|| E::custom("a number out of range"))?;
         Ok(Value::Number(number))
     }
@@ -114,6 +117,20 @@ impl<'de> Visitor<'de> for Strict {
     }
 }
 
+/// From here on a number without a fraction is read as its digits. Shorter ones stay as they were written: nothing that
+/// is told by its digits alone has so few, and definitions are pinned in this reading.
+const LONG: f64 = 1e9;
+
+/// Every whole number below is one of 64 bits.
+const WHOLE: f64 = 9_223_372_036_854_775_808.0;
+
+/// The digits of a number that is written with a point or an exponent, and has no fraction.
+#[expect(clippy::cast_possible_truncation, reason = "it is whole, and in range")]
+fn whole(value: f64) -> Option<i64> {
+    let is_whole = value.fract() == 0.0 && (LONG..WHOLE).contains(&value.abs());
+    is_whole.then_some(value as i64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +155,20 @@ mod tests {
             check(r#"{"a":{"a":1},"b":null}"#),
             Ok(json!({"a": {"a": 1}, "b": null}))
         );
+    }
+
+    #[test]
+    fn digits_are_read_however_they_are_written() {
+        for text in ["4111111111111111", "4.111111111111111e15", "4111111111111111.0"] {
+            assert_eq!(check(text).unwrap().to_string(), "4111111111111111", "{text}");
+        }
+        assert_eq!(
+            check("-4.111111111111111E+15").unwrap(),
+            json!(-4_111_111_111_111_111_i64)
+        );
+        for text in ["1.0", "2.5", "4111111111.5", "1e300"] {
+            assert!(check(text).unwrap().is_f64(), "{text}");
+        }
     }
 
     #[test]

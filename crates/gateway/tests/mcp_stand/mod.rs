@@ -76,6 +76,7 @@ pub fn policy(prefix: &str) -> Policy {
         "say",
         "heard",
         "beside",
+        "say_aside",
     ]
     .into_iter()
     .map(harmless)

@@ -8,6 +8,9 @@ use crate::mcp::pins::{Kind, Standing};
 /// The most addresses of one server that are remembered.
 const MOST_ADDRESSES: usize = 20_000;
 
+/// The longest address that is remembered, in bytes.
+const ADDRESS_BYTES: usize = 4_096;
+
 /// What one server offers.
 #[derive(Default)]
 pub(super) struct Catalog {
@@ -49,7 +52,8 @@ impl Catalog {
     /// Remembers an address that the server spoke of.
     pub(super) fn address(&mut self, address: Option<String>) {
         if self.addresses.len() < MOST_ADDRESSES {
-            self.addresses.extend(address);
+            let short = |address: &String| address.len() <= ADDRESS_BYTES;
+            self.addresses.extend(address.filter(short));
         }
     }
 
@@ -70,5 +74,22 @@ impl Catalog {
         }
         let fitting = self.templates.iter().filter(|fixed| address.starts_with(*fixed));
         fitting.map(String::len).max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_bounds_is_not_remembered() {
+        let mut catalog = Catalog::default();
+        let long = "x".repeat(ADDRESS_BYTES + 1);
+        catalog.address(Some(long.clone()));
+        catalog.address(Some("mail://1".to_owned()));
+        assert_eq!(
+            (catalog.fits(&long), catalog.fits("mail://1")),
+            (None, Some(usize::MAX))
+        );
     }
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::stopped::Stopped;
-use super::{Session, locked, veil};
+use super::{Session, veil};
 use crate::mcp::message::Envelope;
 use crate::mcp::object::Object;
 use crate::mcp::outlet::LogLevel;
@@ -26,12 +26,12 @@ pub(super) fn arguments_of(params: &Object) -> Result<Value, Stopped> {
 impl Session {
     /// What a request says to its server. The arguments of a call stay where the rules look for them, whatever stands
     /// beside them.
-    pub(super) fn content_of(&self, request: &Envelope) -> Result<Value, Stopped> {
+    pub(super) fn content_of(&self, server: usize, request: &Envelope) -> Result<Value, Stopped> {
         if request.method() != "tools/call" {
-            return self.words_of(request, &[]).map(Value::Object);
+            return self.words_of(server, request, &[]).map(Value::Object);
         }
         let arguments = arguments_of(&request.params())?;
-        let words = self.words_of(request, &["name", "arguments"])?;
+        let words = self.words_of(server, request, &["name", "arguments"])?;
         Ok(if words.is_empty() {
             arguments
         } else {
@@ -40,24 +40,30 @@ impl Session {
     }
 
     /// What a request or a notification says that the gateway does not know: then its method is the client's words too.
-    pub(super) fn content_of_unknown(&self, message: &Envelope) -> Result<Value, Stopped> {
-        let words = self.words_of(message, &[])?;
+    pub(super) fn content_of_unknown(&self, server: usize, message: &Envelope) -> Result<Value, Stopped> {
+        let words = self.words_of(server, message, &[])?;
         let method = Map::from_iter([("method".to_owned(), Value::from(message.method()))]);
         Ok(joined(Value::Object(words), method))
     }
 
     /// Whether a message says nothing but what the protocol says.
-    pub(super) fn is_wordless(&self, message: &Envelope) -> bool {
-        let is_wordless = |(name, value)| name == "_meta" && matches!(self.words_in_meta(value), Ok(None));
+    pub(super) fn is_wordless(&self, server: usize, message: &Envelope) -> bool {
+        let is_wordless =
+            |(name, value)| name == "_meta" && matches!(self.words_in_meta(server, value), Ok(None));
         message.params().members().all(is_wordless)
     }
 
-    fn words_of(&self, message: &Envelope, taken: &[&str]) -> Result<Map<String, Value>, Stopped> {
+    fn words_of(
+        &self,
+        server: usize,
+        message: &Envelope,
+        taken: &[&str],
+    ) -> Result<Map<String, Value>, Stopped> {
         let params = message.params();
         let mut words = Map::new();
         for (name, value) in params.members().filter(|(name, _)| !taken.contains(name)) {
             let value = match name {
-                "_meta" => self.words_in_meta(value)?,
+                "_meta" => self.words_in_meta(server, value)?,
                 _ => Some(strict::read(value)?),
             };
             if let Some(value) = value.filter(|value| !self.is_read(message.method(), name, value)) {
@@ -77,22 +83,22 @@ impl Session {
     }
 
     /// What a request says in its `_meta`, without what the protocol says there.
-    fn words_in_meta(&self, meta: &RawValue) -> Result<Option<Value>, Stopped> {
+    fn words_in_meta(&self, server: usize, meta: &RawValue) -> Result<Option<Value>, Stopped> {
         let Value::Object(mut meta) = strict::read(meta)? else {
             return Ok(Some(strict::read(meta)?));
         };
-        meta.retain(|key, value| !self.is_protocols(key, value));
+        meta.retain(|key, value| !self.is_protocols(server, key, value));
         Ok((!meta.is_empty()).then_some(Value::Object(meta)))
     }
 
-    fn is_protocols(&self, key: &str, value: &Value) -> bool {
+    fn is_protocols(&self, server: usize, key: &str, value: &Value) -> bool {
         let text = value.as_str().unwrap_or_default();
         match key {
             "progressToken" => is_counter(value) || is_uuid(text),
             "traceparent" => is_trace(text),
             era::VERSION_KEY => text == era::STATELESS || era::WITH_GREETING.contains(&text),
-            era::CAPABILITIES_KEY => locked(&self.client).is_known("capabilities", value),
-            era::INFO_KEY => locked(&self.client).is_known("clientInfo", value),
+            era::CAPABILITIES_KEY => self.is_told(server, "capabilities", value),
+            era::INFO_KEY => self.is_told(server, "clientInfo", value),
             era::LOG_LEVEL_KEY => LogLevel::named(text).is_some(),
             era::RELATED_TASK_KEY => {
                 let members = value.as_object().filter(|members| members.len() == 1);

@@ -72,6 +72,8 @@ impl Session {
             }
             let meta = params.object("_meta").unwrap_or_default();
             locked(&self.client).stamps(&meta);
+            // What each server may know of the client is no content of this request.
+            self.decided_greetings().await;
         }
         let answer = |result: Value| Ok(Envelope::answer(request.id(), raw(&result)));
         match request.method() {
@@ -133,8 +135,8 @@ impl Session {
         };
         // The address and the name are the agent's own words here, so they count as content too.
         let content = match surface {
-            Surface::Other => self.content_of_unknown(&request)?,
-            _ => self.content_of(&request)?,
+            Surface::Other => self.content_of_unknown(server, &request)?,
+            _ => self.content_of(server, &request)?,
         };
         self.exchange(&errand, content, request).await
     }
@@ -183,7 +185,8 @@ impl Session {
             subject,
             seal: veil::asks_for_seal(&request.params()),
         };
-        self.exchange(&errand, self.content_of(&request)?, request).await
+        let content = self.content_of(server, &request)?;
+        self.exchange(&errand, content, request).await
     }
 
     /// There is no such task; where no server has any, there is no such method either.

@@ -1,5 +1,6 @@
 //! The one way to a server and back: decided before anything is sent, let in before anything is shown.
 
+use std::slice;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -56,7 +57,7 @@ impl Session {
             None => return Err(unknown()),
         }
         let subject = self.target(&subject, &params)?;
-        let payload = self.content_of(&request)?;
+        let payload = self.content_of(server, &request)?;
         let errand = Errand {
             key,
             outlet: outlet.clone(),
@@ -160,15 +161,16 @@ impl Session {
             seal,
             ..
         } = errand;
+        let speaker = slice::from_ref(subject);
         if let Some(error) = answer.error() {
             let seen = self
-                .admit(subject, error, (Form::McpError, *seal), Some(outlet))
+                .admit(speaker, error, (Form::McpError, *seal), Some(outlet))
                 .await?;
             let answer = match seen {
                 Some(changed) => answer.with_error(changed),
                 None => answer,
             };
-            return self.let_in_beside(subject, answer, *seal, Some(outlet)).await;
+            return self.let_in_beside(speaker, answer, *seal, Some(outlet)).await;
         }
         let Some(result) = answer.result() else {
             return Ok(answer);
@@ -176,19 +178,19 @@ impl Session {
         let value = strict::read(result)?;
         self.remember_task(*server, subject, &value);
         let seen = self
-            .admit_read(subject, (result, value), (Form::McpResult, *seal), Some(outlet))
+            .admit_read(speaker, (result, value), (Form::McpResult, *seal), Some(outlet))
             .await?;
         let answer = match seen {
             Some(changed) => answer.with_result(changed),
             None => answer,
         };
-        self.let_in_beside(subject, answer, *seal, Some(outlet)).await
+        self.let_in_beside(speaker, answer, *seal, Some(outlet)).await
     }
 
     /// Lets in what a server's message says in members that the protocol does not know.
     pub(super) async fn let_in_beside(
         &self,
-        subject: &Name,
+        speakers: &[Name],
         message: Envelope,
         seal: bool,
         outlet: Option<&Outlet>,
@@ -198,7 +200,7 @@ impl Session {
             return Ok(message);
         }
         let how = (Form::Notice, seal);
-        let seen = self.admit(subject, &beside.to_raw(), how, outlet).await?;
+        let seen = self.admit(speakers, &beside.to_raw(), how, outlet).await?;
         Ok(match seen {
             // What was sealed is no object any more, and stays behind.
             Some(changed) => message.with_beside(&Object::read(&changed).unwrap_or_default()),
@@ -206,23 +208,23 @@ impl Session {
         })
     }
 
-    /// Lets content in that a tool or surface gave. What comes back stands in its place; `None` when it may be seen as
+    /// Lets content in that a tool or surface gave, one of these where nobody knows which. What comes back stands in its place; `None` when it may be seen as
     /// it is.
     pub(super) async fn admit(
         &self,
-        subject: &Name,
+        speakers: &[Name],
         content: &RawValue,
         how: (Form, bool),
         outlet: Option<&Outlet>,
     ) -> Result<Option<Raw>, Stopped> {
         let value = strict::read(content)?;
-        self.admit_read(subject, (content, value), how, outlet).await
+        self.admit_read(speakers, (content, value), how, outlet).await
     }
 
     /// The same for content that was read already.
     async fn admit_read(
         &self,
-        subject: &Name,
+        speakers: &[Name],
         (content, value): (&RawValue, Value),
         (form, seal): (Form, bool),
         outlet: Option<&Outlet>,
@@ -231,11 +233,14 @@ impl Session {
             // Says that it is done, and nothing else.
             return Ok(None);
         }
+        let [subject, perhaps @ ..] = speakers else {
+            return Err(withheld());
+        };
         let bringing = Bringing {
-            content: Payload::new(value),
             form,
             seal,
-            catalogued: None,
+            perhaps: perhaps.to_vec(),
+            ..Bringing::plain(Payload::new(value))
         };
         let engine = &self.hub.engine;
         let delivered = engine.bring(&self.caller, &self.id, subject, bringing).await?;

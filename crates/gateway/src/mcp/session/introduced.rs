@@ -1,14 +1,11 @@
 //! What a client says of itself.
 //!
-//! Servers are told what it said first, when nothing had come into the session yet. It may say something else later, by a
-//! second greeting or with each request of the stateless era, and then it is answered as it wishes; a server that is begun
-//! anew still hears the first words, since later ones would reach it without a decision.
-
-use serde_json::Value;
+//! Servers are told what it said first, as far as they may have it. It may say something else later, by a second greeting
+//! or with each request of the stateless era, and then it is answered as it wishes; a server that is begun anew still hears
+//! the first words, since later ones would reach it without a decision.
 
 use crate::mcp::era::{self, Era};
 use crate::mcp::object::Object;
-use crate::mcp::upstream::Hello;
 
 /// What is known of a client.
 pub(super) struct Introduced {
@@ -49,13 +46,9 @@ impl Introduced {
         self.first.get_or_insert(greeting);
     }
 
-    /// How servers are greeted for it. What it has not said by then is said too late.
-    pub(super) fn hello(&mut self) -> Hello {
-        let unnamed = || era::greeting_of(&Object::default());
-        Hello {
-            era: self.era,
-            greeting: self.first.get_or_insert_with(unnamed).clone(),
-        }
+    /// What it said first. What it has not said by then is said too late.
+    pub(super) fn first(&mut self) -> Object {
+        self.first.get_or_insert_with(era::unnamed).clone()
     }
 
     /// Whether it can do something, as it last said.
@@ -66,12 +59,5 @@ impl Introduced {
     /// Whether it knows how to take up a stream that broke off.
     pub(super) fn can_resume(&self) -> bool {
         self.era == Era::Greeted && self.version == Some(era::GREETED)
-    }
-
-    /// Whether the servers know this of it already.
-    pub(super) fn is_known(&self, member: &str, value: &Value) -> bool {
-        let first = self.first.as_ref().and_then(|first| first.get(member));
-        let first = first.and_then(|first| serde_json::from_str::<Value>(first.get()).ok());
-        first.is_some_and(|first| first == *value)
     }
 }

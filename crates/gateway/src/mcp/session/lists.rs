@@ -2,6 +2,8 @@
 //!
 //! A client gets everything on one page: some never ask for the second.
 
+use std::slice;
+
 use serde_json::{Value, json};
 use tidegate_core::{ManifestTool, Name};
 use tidegate_engine::Form;
@@ -148,7 +150,10 @@ impl Session {
             if !tasks.is_empty() {
                 let subject = self.surface(server, Surface::Other)?;
                 let told = (Form::Notice, false);
-                if let Some(changed) = self.admit(&subject, &raw(&tasks), told, None).await? {
+                if let Some(changed) = self
+                    .admit(slice::from_ref(&subject), &raw(&tasks), told, None)
+                    .await?
+                {
                     tasks = serde_json::from_str(changed.get()).unwrap_or_default();
                 }
             }

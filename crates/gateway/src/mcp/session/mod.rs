@@ -5,6 +5,7 @@ mod connect;
 mod content;
 mod dispatch;
 mod govern;
+mod greeting;
 mod held;
 mod introduced;
 mod lists;
@@ -12,6 +13,7 @@ mod offers;
 mod operator;
 mod rounds;
 mod shell;
+mod speakers;
 mod stopped;
 mod talks;
 mod tasks;
@@ -30,6 +32,7 @@ use tidegate_engine::Caller;
 
 use super::Mcp;
 use super::downstream::Streams;
+use super::object::Object;
 use super::outlet::Ways;
 use super::upstream::{Connection, Link, Read, UpstreamError};
 use catalog::Catalog;
@@ -37,7 +40,7 @@ use introduced::Introduced;
 pub(crate) use stopped::Stopped;
 pub(crate) use talks::Resumed;
 use tasks::Tasks;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{OnceCell, Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 
 /// The most requests of one client that are under way at once.
@@ -56,6 +59,8 @@ pub(crate) struct Session {
     hub: Arc<Mcp>,
     links: Vec<Server>,
     client: Mutex<Introduced>,
+    /// What each server is told of the client, once that is decided.
+    greetings: OnceCell<Vec<Object>>,
     /// What servers asked of the client, and who waits for the answer.
     asked: Mutex<HashMap<u64, upward::Question>>,
     next_question: AtomicU64,
@@ -97,6 +102,7 @@ impl Session {
             hub,
             links,
             client: Mutex::new(Introduced::silent()),
+            greetings: OnceCell::new(),
             asked: Mutex::default(),
             next_question: AtomicU64::new(1),
             questions: Arc::new(Semaphore::new(upward::MOST_QUESTIONS)),
@@ -159,7 +165,7 @@ impl Session {
         if let Some(connection) = entry.link.current().await {
             return Ok(connection);
         }
-        let hello = locked(&self.client).hello();
+        let hello = self.hello(server).await;
         let me = self.me.clone();
         let mut begun = false;
         let listen = |connection: Arc<Connection>, incoming: mpsc::Receiver<Read>| {

@@ -83,6 +83,15 @@ impl Session {
     }
 
     async fn note_held(&self, server: usize, definition: &Definition) {
+        // The server chose the name: an address may hold a person's.
+        let is_plain = self.engine().is_plain(&definition.name);
+        tracing::warn!(
+            server = self.name_of(server),
+            kind = definition.kind.as_str(),
+            name = is_plain.then(|| definition.name.escape_debug().to_string()),
+            gives_orders = definition.gives_orders,
+            "a definition changed after it was first seen, or gives orders; it is held until a person approves it"
+        );
         let held = HeldDefinition {
             server: self.name_of(server),
             kind: definition.kind.as_str(),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::govern::Errand;
+use super::speakers::Whence;
 use super::stopped::Stopped;
 use super::{Session, locked};
 use crate::mcp::era::Era;
@@ -59,7 +60,7 @@ impl Session {
             params.set("inputResponses", responses.to_raw());
         }
         let request = request.with_params(params.clone());
-        let content = self.content_of(&request)?;
+        let content = self.content_of(errand.server, &request)?;
         if let Some(state) = result.get("requestState") {
             // The server's own words, back to where they came from.
             params.set("requestState", state.to_owned());
@@ -72,6 +73,13 @@ impl Session {
             return Err(unanswerable("the server asks too much at once"));
         }
         let sent = self.ways.active(errand.key).and_then(|active| active.sent);
+        let connection = self.connection(errand.server).await;
+        let connection = connection.map_err(|why| Stopped::at_server(self.name_of(errand.server), &why))?;
+        let whence = Whence {
+            server: errand.server,
+            connection: &connection,
+            related: sent.map(|(_, id)| id),
+        };
         let mut answers = Object::default();
         for (name, question) in questions.members() {
             let question = Object::read(question).unwrap_or_default();
@@ -82,7 +90,7 @@ impl Session {
                 ));
             }
             let asked = Envelope::request(&method, question.get("params").map(ToOwned::to_owned));
-            let answer = self.bring(errand.server, asked, sent.map(|(_, id)| id)).await?;
+            let answer = self.bring(whence, asked).await?;
             let refused = || unanswerable("the client did not answer what the server wants to know");
             answers.set(name, answer.result().ok_or_else(refused)?.to_owned());
         }

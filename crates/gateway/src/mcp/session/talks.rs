@@ -114,6 +114,7 @@ impl Session {
         let (told, outcome) = oneshot::channel();
         let (went, under) = oneshot::channel();
         let (speaking, owner) = (Arc::clone(&connection), Weak::clone(&self.me));
+        let subject = errand.subject.clone();
         let running = tokio::spawn(async move {
             let sent = |id| {
                 locked(&session.talks).asking.insert((server, id), asks);
@@ -121,7 +122,7 @@ impl Session {
                 drop(session);
                 let _ = went.send(id);
             };
-            let _ = told.send(speaking.forward(request, sent).await);
+            let _ = told.send(speaking.forward(&subject, request, sent).await);
         });
         let running = running.abort_handle();
         let Ok(id) = under.await else {

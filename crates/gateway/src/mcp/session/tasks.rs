@@ -1,6 +1,6 @@
 //! Which tool each task of a session belongs to, so that what comes of it counts as that tool's.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tidegate_core::Name;
 
@@ -33,6 +33,13 @@ impl Tasks {
         }
     }
 
+    /// The tools whose tasks a server may be working on; `None` when there were more than are remembered.
+    pub(super) fn tools_of(&self, server: usize) -> Option<Vec<Name>> {
+        let at_server = |(of, tool): &(usize, Name)| (*of == server).then(|| tool.clone());
+        let tools: HashSet<Name> = self.0.values().flatten().filter_map(at_server).collect();
+        (self.0.len() < MOST).then(|| tools.into_iter().collect())
+    }
+
     /// Forgets what a server was working on.
     pub(super) fn forget(&mut self, server: usize) {
         self.0.retain(|_, owners| {
@@ -62,6 +69,9 @@ mod tests {
         tasks.began("2", 1, &open);
         assert_eq!(tasks.owner("2"), None, "it is two servers'");
         tasks.began("4", 0, &open);
+        let mut at_work = tasks.tools_of(0).unwrap();
+        at_work.sort();
+        assert_eq!(at_work, [open.clone(), secret.clone()]);
         tasks.forget(0);
         assert_eq!((tasks.owner("4"), tasks.owner("3")), (None, Some((1, open))));
         tasks.began("1", 0, &secret);

@@ -66,15 +66,16 @@ impl Session {
             // First whether anybody waits: what nobody waits for is not sent.
             biased;
             why = self.given_up(errand) => why,
-            answer = connection.forward(request, sent) => return answer.map(Sent::Answer),
+            answer = connection.forward(&errand.subject, request, sent) => return answer.map(Sent::Answer),
         };
         if let Some((_, id)) = self.ways.active(*key).and_then(|active| active.sent) {
+            // In the gateway's own words: a client's reason is not decided on.
             connection.cancel(id).await;
         }
         Err(why)
     }
 
-    /// Waits until a call's client has gone away, or took it back before it was sent.
+    /// Waits until a call's client has gone away, or took it back.
     pub(super) async fn given_up(&self, errand: &Errand) -> UpstreamError {
         tokio::select! {
             () = self.nobody_waits(Some(&errand.outlet)) => UpstreamError::Left,
@@ -96,7 +97,7 @@ impl Session {
         }
     }
 
-    /// Waits until the client took back a request that no server has yet.
+    /// Waits until the client took back a request.
     pub(super) async fn is_taken_back(&self, key: u64) {
         match self.ways.active(key) {
             Some(active) => upward::until_true(&active.taken_back).await,

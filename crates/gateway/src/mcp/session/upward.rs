@@ -15,6 +15,7 @@ use tidegate_engine::Form;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::content::content_of_answer;
+use super::speakers::Whence;
 use super::stopped::Stopped;
 use super::{Session, locked};
 use crate::mcp::era::{Era, SUBSCRIPTION_KEY};
@@ -59,7 +60,14 @@ pub(super) async fn listen(
         };
         match message {
             Message::Response(answer) => connection.answered(answer),
-            Message::Notification(told) => session.told_by(server, &connection, told, related).await,
+            Message::Notification(told) => {
+                let whence = Whence {
+                    server,
+                    connection: &connection,
+                    related,
+                };
+                session.told_by(whence, told).await;
+            }
             Message::Request(question) => {
                 let Ok(place) = Arc::clone(&session.questions).try_acquire_owned() else {
                     let _ = connection.tell(no_way().as_error(question.id())).await;
@@ -92,7 +100,12 @@ pub(super) async fn tell_of_rises(session: Weak<Session>) {
 }
 
 impl Session {
-    async fn told_by(&self, server: usize, connection: &Connection, told: Envelope, related: Option<u64>) {
+    async fn told_by(&self, whence: Whence<'_>, told: Envelope) {
+        let Whence {
+            server,
+            connection,
+            related,
+        } = whence;
         let told = untagged(told);
         let params = told.params();
         match told.method() {
@@ -108,14 +121,14 @@ impl Session {
                     active.outlet.send(&told).await;
                     return;
                 }
-                let subject = active.subject.clone();
-                self.pass_on(server, told, subject, Some(&active)).await;
+                let speakers = active.subject.clone().into_iter().collect();
+                self.pass_on(server, told, speakers, Some(&active)).await;
             }
             "notifications/message" => {
                 let active = self.ways.of_server(server, related);
                 if self.wants_log(server, &params, active.as_ref()) {
-                    let subject = self.subject(server, Surface::Logging, active.as_ref());
-                    self.pass_on(server, told, subject, active.as_ref()).await;
+                    let speakers = self.speakers(whence, Surface::Logging, &params);
+                    self.pass_on(server, told, speakers, active.as_ref()).await;
                 }
             }
             "notifications/tools/list_changed" => {
@@ -135,13 +148,16 @@ impl Session {
             "notifications/cancelled" => self.take_back_question(server, &params).await,
             "notifications/tasks/status" => {
                 let task = params.text("taskId").and_then(|id| self.task(&id));
-                let subject = task.and_then(|(at, subject)| (at == server).then_some(subject));
-                self.pass_on(server, told, subject, None).await;
+                let speakers = match task.filter(|(at, _)| *at == server) {
+                    Some((_, tool)) => vec![tool],
+                    None => self.speakers(whence, Surface::Other, &params),
+                };
+                self.pass_on(server, told, speakers, None).await;
             }
             _ => {
                 let active = self.ways.of_server(server, related);
-                let subject = self.subject(server, Surface::Other, active.as_ref());
-                self.pass_on(server, told, subject, active.as_ref()).await;
+                let speakers = self.speakers(whence, Surface::Other, &params);
+                self.pass_on(server, told, speakers, active.as_ref()).await;
             }
         }
     }
@@ -149,6 +165,9 @@ impl Session {
     /// A resource changed. Its address says nothing new to a client that watches it; that of something within is the
     /// server's words, and a client that watches nothing did not ask for them.
     async fn updated(&self, server: usize, told: Envelope, params: &Object) {
+        if !self.watches_any(server) {
+            return;
+        }
         let address = params.text("uri").unwrap_or_default();
         if let Some(mut catalog) = self.catalog(server) {
             catalog.address(Some(address.clone()));
@@ -158,22 +177,20 @@ impl Session {
             let updated = Envelope::notification(told.method(), Some(params));
             return self.announce(updated).await;
         }
-        if self.watches_any(server) {
-            let subject = self.surface(server, Surface::Resources).ok();
-            self.pass_on(server, told, subject, None).await;
-        }
+        let speakers = self.surface(server, Surface::Resources).into_iter().collect();
+        self.pass_on(server, told, speakers, None).await;
     }
 
     /// Lets in what a server tells and passes it on. What cannot be let in is not passed on.
-    async fn pass_on(&self, server: usize, told: Envelope, subject: Option<Name>, active: Option<&Active>) {
-        let subject = subject.or_else(|| self.surface(server, Surface::Other).ok());
-        let (Some(subject), params) = (subject, told.params()) else {
-            return;
-        };
+    async fn pass_on(&self, server: usize, told: Envelope, mut speakers: Vec<Name>, active: Option<&Active>) {
+        if speakers.is_empty() {
+            speakers.extend(self.surface(server, Surface::Other));
+        }
+        let params = told.params();
         let mut told = told;
         let outlet = active.map(|active| &active.outlet);
         match self
-            .admit(&subject, &params.to_raw(), (Form::Notice, false), outlet)
+            .admit(&speakers, &params.to_raw(), (Form::Notice, false), outlet)
             .await
         {
             Ok(None) => {}
@@ -183,7 +200,7 @@ impl Session {
             },
             Err(_) => return,
         }
-        let Ok(told) = self.let_in_beside(&subject, told, false, outlet).await else {
+        let Ok(told) = self.let_in_beside(&speakers, told, false, outlet).await else {
             return;
         };
         match active {
@@ -214,22 +231,6 @@ impl Session {
         }
     }
 
-    fn is_declared(&self, surface: &Name) -> bool {
-        self.hub.engine.policy().control.find(surface.as_str()).is_some()
-    }
-
-    /// What the rules know a server's words by: the surface where somebody declared it, else the tool that is
-    /// running and speaks through it, else the surface with its strict ends.
-    fn subject(&self, server: usize, surface: Surface, active: Option<&Active>) -> Option<Name> {
-        let surface = self.surface(server, surface).ok()?;
-        let running = active.and_then(|active| active.subject.clone());
-        if self.is_declared(&surface) {
-            Some(surface)
-        } else {
-            running.or(Some(surface))
-        }
-    }
-
     /// Brings a server's question to the client and the answer back.
     async fn asked_by(
         self: Arc<Self>,
@@ -246,8 +247,13 @@ impl Session {
                 .ways
                 .of_server(server, related)
                 .and_then(|active| active.sent);
+            let whence = Whence {
+                server,
+                connection: &connection,
+                related,
+            };
             let brought = tokio::select! {
-                brought = self.bring(server, question, related) => brought,
+                brought = self.bring(whence, question) => brought,
                 () = keep_alive(&connection, running) => Err(no_way()),
             };
             match brought {
@@ -258,12 +264,8 @@ impl Session {
         let _ = connection.tell(reply).await;
     }
 
-    pub(super) async fn bring(
-        &self,
-        server: usize,
-        question: Envelope,
-        related: Option<u64>,
-    ) -> Result<Envelope, Stopped> {
+    pub(super) async fn bring(&self, whence: Whence<'_>, question: Envelope) -> Result<Envelope, Stopped> {
+        let Whence { server, related, .. } = whence;
         let surface = match question.method() {
             "sampling/createMessage" => Surface::Sampling,
             "elicitation/create" => Surface::Elicitation,
@@ -271,8 +273,8 @@ impl Session {
             _ => Surface::Other,
         };
         let active = self.ways.of_server(server, related);
-        let subject = self.subject(server, surface, active.as_ref());
-        let subject = subject.ok_or_else(no_way)?;
+        let speakers = self.speakers(whence, surface, &question.params());
+        let asker = self.asker(server, surface, &speakers).ok_or_else(no_way)?;
         let mut question = question;
         let outlet = active.as_ref().map(|active| &active.outlet);
         let params = question.params();
@@ -280,15 +282,15 @@ impl Session {
             Surface::Elicitation => Form::Question,
             _ => Form::Notice,
         };
-        if !self.is_wordless(&question)
+        if !self.is_wordless(server, &question)
             && let Some(changed) = self
-                .admit(&subject, &params.to_raw(), (form, false), outlet)
+                .admit(&speakers, &params.to_raw(), (form, false), outlet)
                 .await?
         {
             let changed = Object::read(&changed).ok_or_else(no_way)?;
             question = question.with_params(changed);
         }
-        let question = self.let_in_beside(&subject, question, false, outlet).await?;
+        let question = self.let_in_beside(&speakers, question, false, outlet).await?;
         let answer = match &active {
             Some(active) if active.era == Era::Stateless => {
                 let given = self.put_in_answer(question, active.sent).await;
@@ -296,7 +298,7 @@ impl Session {
             }
             _ => self.put(server, question, outlet).await?,
         };
-        let permit = self.permit(&subject, content_of_answer(&answer)?).await?;
+        let permit = self.permit(&asker, content_of_answer(&answer)?).await?;
         Ok(permit.clear(answer).into_inner())
     }
 
@@ -372,11 +374,11 @@ impl Session {
         self.touch();
         match told.method() {
             "notifications/initialized" => {}
-            "notifications/cancelled" => self.take_back(told).await,
+            "notifications/cancelled" => self.take_back(&told),
             _ => {
-                for entry in &self.links {
+                for (server, entry) in self.links.iter().enumerate() {
                     if let Some(connection) = entry.link.current().await {
-                        self.tell_server(entry, &connection, &told).await;
+                        self.tell_server(server, &connection, &told).await;
                     }
                 }
             }
@@ -384,13 +386,13 @@ impl Session {
     }
 
     /// Words of a client to a server are content as well: progress of a model, a task's state.
-    async fn tell_server(&self, entry: &super::Server, connection: &Connection, told: &Envelope) {
+    async fn tell_server(&self, server: usize, connection: &Connection, told: &Envelope) {
         if told.method() == "notifications/roots/list_changed" {
             let _ = connection.tell(bare(told)).await;
             return;
         }
-        let surface = crate::mcp::names::surface(&entry.link.server, Surface::Other);
-        let (Some(surface), Ok(content)) = (surface, self.content_of_unknown(told)) else {
+        let surface = self.surface(server, Surface::Other);
+        let (Ok(surface), Ok(content)) = (surface, self.content_of_unknown(server, told)) else {
             return;
         };
         if let Ok(permit) = self.permit(&surface, content).await {
@@ -398,23 +400,11 @@ impl Session {
         }
     }
 
-    /// The client takes a request back.
-    async fn take_back(&self, told: Envelope) {
+    /// The client takes a request back. Whoever works on it hears of it, and tells a server that has it.
+    fn take_back(&self, told: &Envelope) {
         let id = told.params().get("requestId").map(|id| id.get().to_owned());
-        let Some(active) = id.and_then(|id| self.ways.with_id(&id)) else {
-            return;
-        };
-        let Some((server, sent)) = active.sent else {
+        if let Some(active) = id.and_then(|id| self.ways.with_id(&id)) {
             active.taken_back.send_replace(true);
-            return;
-        };
-        let Some(entry) = self.links.get(server) else {
-            return;
-        };
-        if let Some(connection) = entry.link.current().await {
-            // In the gateway's own words: the client's reason is not decided on.
-            connection.cancel(sent).await;
-            connection.taken_back(sent);
         }
     }
 }
@@ -441,9 +431,15 @@ fn bare(told: &Envelope) -> Envelope {
     Envelope::notification(told.method(), None)
 }
 
-/// Whether progress is told in numbers alone, of which there is nothing to let in.
+/// The most bytes of a number that only counts: a longer one has room for somebody's number, or for words in digits.
+const COUNT_BYTES: usize = 9;
+
+/// Whether progress is told in short numbers alone, of which there is nothing to let in.
 fn is_bare_progress(told: &Envelope) -> bool {
-    let is_number = |value: &RawValue| serde_json::from_str::<f64>(value.get()).is_ok();
+    let is_number = |value: &RawValue| {
+        let text = value.get();
+        text.len() <= COUNT_BYTES && serde_json::from_str::<f64>(text).is_ok()
+    };
     let is_bare = |(name, value)| match name {
         // The client's own word: its request was found by it.
         "progressToken" => true,

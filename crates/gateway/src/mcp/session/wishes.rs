@@ -202,7 +202,10 @@ impl Session {
             return Err(Stopped::taken_back());
         }
         self.ways.listen(listener);
-        outlet.closed().await;
+        tokio::select! {
+            () = self.nobody_waits(Some(outlet)) => {}
+            () = self.is_taken_back(key) => {}
+        }
         self.ways.stop_listening(key);
         Err(Stopped::taken_back())
     }

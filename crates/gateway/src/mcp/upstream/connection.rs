@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
-use tidegate_core::Cleared;
+use tidegate_core::{Cleared, Name};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::http::{Exchange, Reading};
+use super::late::Late;
 use super::stdio::Pipe;
 use super::{Bounds, UpstreamError};
 use crate::mcp::era::{self, Era};
@@ -42,7 +43,7 @@ pub(crate) enum Wire {
 /// A conversation with one server.
 pub(crate) struct Connection {
     wire: Wire,
-    pending: Mutex<HashMap<u64, Waiting>>,
+    calls: Mutex<Calls>,
     next: AtomicU64,
     over: AtomicBool,
     /// What the server said of itself when it was greeted.
@@ -59,16 +60,44 @@ struct Listening {
     _reading: Option<Reading>,
 }
 
+/// What the server was asked and has not answered: what somebody waits for, and what nobody does any more.
+#[derive(Default)]
+struct Calls {
+    pending: HashMap<u64, Waiting>,
+    late: Late,
+}
+
+impl Calls {
+    /// Nobody waits any more for the answer to a request that did not come.
+    fn give_up(&mut self, id: u64) -> Option<Waiting> {
+        let mut waiting = self.pending.remove(&id)?;
+        if let Some(subject) = waiting.subject.take() {
+            self.late.add(id, subject);
+        }
+        Some(waiting)
+    }
+}
+
 struct Waiting {
     answer: oneshot::Sender<Result<Envelope, UpstreamError>>,
     alive: Arc<Notify>,
+    /// What is called, where it is a call of the client's.
+    subject: Option<Name>,
+}
+
+/// What a server may be working on.
+pub(crate) struct AtWork {
+    /// The calls whose answer is waited for.
+    pub(crate) awaited: Vec<Name>,
+    /// Those that were given up; `None` when there were more than are remembered.
+    pub(crate) given_up: Option<Vec<Name>>,
 }
 
 impl Connection {
     pub(super) fn new(wire: Wire, bounds: Bounds) -> Self {
         Self {
             wire,
-            pending: Mutex::new(HashMap::new()),
+            calls: Mutex::default(),
             next: AtomicU64::new(1),
             over: AtomicBool::new(false),
             greeting: Mutex::new(Object::default()),
@@ -171,19 +200,22 @@ impl Connection {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Sends a request that a decision let through, and waits for its answer. `sent` learns the id it went under.
+    /// Sends a request that a decision let through as one to this tool or surface, and waits for its answer. `sent`
+    /// learns the id it went under.
     pub(crate) async fn forward(
         &self,
+        subject: &Name,
         request: Cleared<Envelope>,
         sent: impl FnOnce(u64) + Send,
     ) -> Result<Envelope, UpstreamError> {
-        self.ask_within(request.into_inner(), self.bounds.call_timeout, sent)
-            .await
+        let request = (request.into_inner(), Some(subject.clone()));
+        self.ask_within(request, self.bounds.call_timeout, sent).await
     }
 
     /// Asks something that carries nothing of a session: a greeting, a list.
     pub(crate) async fn ask(&self, request: Envelope) -> Result<Envelope, UpstreamError> {
-        self.ask_within(request, self.bounds.start_timeout, |_| {}).await
+        self.ask_within((request, None), self.bounds.start_timeout, |_| {})
+            .await
     }
 
     /// Tells something that carries nothing of a session, or answers what was asked.
@@ -201,7 +233,7 @@ impl Connection {
 
     async fn ask_within(
         &self,
-        request: Envelope,
+        (request, subject): (Envelope, Option<Name>),
         patience: Duration,
         sent: impl FnOnce(u64) + Send,
     ) -> Result<Envelope, UpstreamError> {
@@ -211,6 +243,7 @@ impl Connection {
         let waiting = Waiting {
             answer,
             alive: Arc::clone(&alive),
+            subject,
         };
         self.wait_for(id, waiting)?;
         sent(id);
@@ -259,14 +292,14 @@ impl Connection {
     }
 
     fn wait_for(&self, id: u64, waiting: Waiting) -> Result<(), UpstreamError> {
-        let mut pending = self.pending();
+        let mut calls = self.calls();
         if self.is_over() {
             return Err(UpstreamError::Gone);
         }
-        if pending.len() >= MOST_PENDING {
+        if calls.pending.len() >= MOST_PENDING {
             return Err(UpstreamError::Busy);
         }
-        pending.insert(id, waiting);
+        calls.pending.insert(id, waiting);
         Ok(())
     }
 
@@ -275,26 +308,23 @@ impl Connection {
         let Ok(id) = answer.id().parse::<u64>() else {
             return;
         };
-        if let Some(waiting) = self.pending().remove(&id) {
+        let mut calls = self.calls();
+        calls.late.answered(id);
+        if let Some(waiting) = calls.pending.remove(&id) {
             let _ = waiting.answer.send(Ok(answer));
         }
     }
 
     /// The server gave a sign of life for a request.
     pub(crate) fn alive(&self, id: u64) {
-        if let Some(waiting) = self.pending().get(&id) {
+        if let Some(waiting) = self.calls().pending.get(&id) {
             waiting.alive.notify_one();
         }
     }
 
-    /// Whoever asked no longer wants the answer.
-    pub(crate) fn taken_back(&self, id: u64) {
-        self.failed(id, UpstreamError::TakenBack);
-    }
-
     /// One request got no answer.
     fn failed(&self, id: u64, why: UpstreamError) {
-        if let Some(waiting) = self.pending().remove(&id) {
+        if let Some(waiting) = self.calls().give_up(id) {
             let _ = waiting.answer.send(Err(why));
         }
     }
@@ -302,13 +332,30 @@ impl Connection {
     /// Nothing more will come: everyone who waits is told.
     pub(crate) fn end(&self, why: &UpstreamError) {
         self.over.store(true, Ordering::Release);
-        for (_, waiting) in self.pending().drain() {
+        for (_, waiting) in self.calls().pending.drain() {
             let _ = waiting.answer.send(Err(why.clone()));
         }
     }
 
-    fn pending(&self) -> MutexGuard<'_, HashMap<u64, Waiting>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What a request under way, or one that was given up, calls.
+    pub(crate) fn subject(&self, id: u64) -> Option<Name> {
+        let calls = self.calls();
+        let awaited = calls.pending.get(&id).and_then(|call| call.subject.as_ref());
+        awaited.or_else(|| calls.late.subject(id)).cloned()
+    }
+
+    /// What the server may be working on.
+    pub(crate) fn at_work(&self) -> AtWork {
+        let calls = self.calls();
+        let awaited = calls.pending.values().filter_map(|call| call.subject.clone());
+        AtWork {
+            awaited: awaited.collect(),
+            given_up: calls.late.subjects().map(|late| late.cloned().collect()),
+        }
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -320,7 +367,7 @@ struct Place<'a> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.connection.pending().remove(&self.id);
+        self.connection.calls().give_up(self.id);
     }
 }
 

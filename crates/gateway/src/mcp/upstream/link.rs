@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use tidegate_engine::Engine;
 use tokio::sync::{Mutex, mpsc};
 
+use super::aside::Log;
 use super::connection::{Connection, Read, Wire};
 use super::http::Exchange;
-use super::stdio::{Log, Pipe};
+use super::stdio::Pipe;
 use super::{Bounds, Reach, Upstream, UpstreamError};
 use crate::mcp::era::{self, Era};
 use crate::mcp::message::Envelope;

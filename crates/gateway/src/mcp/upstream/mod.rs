@@ -1,8 +1,10 @@
 //! The servers behind the gateway: how one is reached, and one conversation with it.
 
+mod aside;
 mod client;
 mod connection;
 mod http;
+mod late;
 mod link;
 mod sse;
 mod stdio;
@@ -12,7 +14,7 @@ use std::time::Duration;
 
 use tidegate_core::Ident;
 
-pub(crate) use connection::{Connection, Incoming, Read};
+pub(crate) use connection::{AtWork, Connection, Incoming, Read};
 pub(crate) use link::{Hello, Link};
 
 /// A server behind the gateway, as configured.

@@ -4,17 +4,17 @@
 //! what every program needs and what the configuration names.
 
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tidegate_core::Ident;
-use tidegate_engine::Engine;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::UpstreamError;
+use super::aside::Log;
 use super::connection::{Incoming, Read, incoming};
 use crate::mcp::message::Message;
 
@@ -40,9 +40,6 @@ const NEEDED: [&str; 16] = [
 
 /// How long a child whose input was closed may take to leave.
 const PARTING: Duration = Duration::from_secs(2);
-
-/// The longest line of standard error that is logged whole.
-const LOG_LINE_BYTES: usize = 2_000;
 
 /// A child's standard input. Dropping it ends the child.
 pub(crate) struct Pipe {
@@ -191,14 +188,19 @@ async fn read_lines(name: Ident, stdout: impl AsyncRead + Unpin, read: mpsc::Sen
     }
 }
 
-enum Line {
+/// How a line was read.
+pub(super) enum Line {
     Whole,
     End,
     TooLong,
 }
 
 /// The next line, without ever holding more than `most` bytes of it.
-async fn next_line<R: AsyncRead + Unpin>(lines: &mut BufReader<R>, line: &mut Vec<u8>, most: usize) -> Line {
+pub(super) async fn next_line<R: AsyncRead + Unpin>(
+    lines: &mut BufReader<R>,
+    line: &mut Vec<u8>,
+    most: usize,
+) -> Line {
     line.clear();
     loop {
         let Ok(chunk) = lines.fill_buf().await else {
@@ -220,41 +222,4 @@ async fn next_line<R: AsyncRead + Unpin>(lines: &mut BufReader<R>, line: &mut Ve
             return Line::Whole;
         }
     }
-}
-
-/// Where what a server says beside its messages goes.
-pub(super) struct Log {
-    pub(super) name: Ident,
-    pub(super) engine: Arc<Engine>,
-}
-
-impl Log {
-    /// Logs one bounded line at a time, with nothing in it that could forge another and without the values that rules know: nobody
-    /// declared of which class this is.
-    async fn lines(self, stderr: impl AsyncRead + Unpin) {
-        let Self { name, engine } = self;
-        let mut lines = BufReader::new(stderr);
-        let mut line = Vec::new();
-        loop {
-            match next_line(&mut lines, &mut line, LOG_LINE_BYTES).await {
-                Line::Whole => {
-                    let line = engine.loggable(&printable(&line));
-                    tracing::info!(server = %name, line = %line, "on standard error");
-                }
-                Line::End => return,
-                Line::TooLong => {
-                    tracing::info!(server = %name, "a long line on standard error");
-                    let used = lines.buffer().len();
-                    lines.consume(used);
-                }
-            }
-        }
-    }
-}
-
-fn printable(line: &[u8]) -> String {
-    let text = String::from_utf8_lossy(line);
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
 }
