@@ -193,7 +193,7 @@ impl Pins {
     pub fn check_owing(&self, server: &str, definition: &Definition) -> io::Result<(Checked, Option<Owed>)> {
         self.change(|table| {
             let pins = table.entry(server.to_owned()).or_default();
-            let checked = stand(pins, server, definition);
+            let checked = stand(pins, definition);
             let now = match checked {
                 Checked { is_first: true, .. } => Some(Owed::New),
                 Checked { newly_held: true, .. } => Some(Owed::Changed),
