@@ -237,6 +237,11 @@ classes! {
     Replyto "replyto",
     Yourkey "yourkey",
     Modeclaim "modeclaim",
+    Asksabout "asksabout",
+    Reported "reported",
+    Softlead "softlead",
+    Softnote "softnote",
+    Softtoken "softtoken",
 }
 
 const _: () = assert!(
