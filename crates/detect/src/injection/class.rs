@@ -256,6 +256,7 @@ classes! {
     Inreplies "inreplies",
     Praise "praise",
     Yourtask "yourtask",
+    Yourtold "yourtold",
     Overnow "overnow",
     Newtask "newtask",
     Yoursafety "yoursafety",
