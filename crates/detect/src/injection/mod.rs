@@ -9,6 +9,7 @@
 mod blocks;
 mod class;
 mod context;
+mod described;
 mod entity;
 mod gate;
 mod hints;
@@ -21,6 +22,7 @@ mod score;
 mod shape;
 mod token;
 mod typo;
+mod value;
 mod words;
 
 use std::ops::Range;

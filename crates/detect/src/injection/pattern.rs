@@ -36,6 +36,9 @@ pub(super) struct Step {
     pub(super) gap: usize,
     pub(super) opens: bool,
     pub(super) opens_value: bool,
+    pub(super) in_value: bool,
+    /// Whether only a misspelling takes the step.
+    pub(super) misspelt: bool,
     /// Whether the gate may rely on this step.
     pub(super) anchor: bool,
 }
@@ -147,6 +150,8 @@ impl Walk {
         let step = pattern.steps.get(place)?;
         if (step.opens && !token.opens)
             || (step.opens_value && !token.opens_value)
+            || (step.in_value && !token.in_value)
+            || (step.misspelt && !token.misspelt)
             || (step.anchor && token.misspelt)
         {
             return None;
@@ -210,6 +215,8 @@ fn read_line(line: &'static str) -> Option<Pattern> {
 fn read_step(word: &str, gap: usize) -> Option<Step> {
     let (opens, word) = word.strip_prefix('^').map_or((false, word), |rest| (true, rest));
     let (opens_value, word) = word.strip_prefix('~').map_or((false, word), |rest| (true, rest));
+    let (in_value, word) = word.strip_prefix('%').map_or((false, word), |rest| (true, rest));
+    let (misspelt, word) = word.strip_prefix('!').map_or((false, word), |rest| (true, rest));
     let (anchor, word) = word.strip_suffix('*').map_or((false, word), |rest| (true, rest));
     let mut classes = ClassSet::default();
     for name in word.split('|') {
@@ -220,6 +227,8 @@ fn read_step(word: &str, gap: usize) -> Option<Step> {
         gap,
         opens,
         opens_value,
+        in_value,
+        misspelt,
         anchor,
     })
 }

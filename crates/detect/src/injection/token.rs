@@ -4,9 +4,11 @@ use std::ops::Range;
 
 use super::blocks::{BLOCK, OVERLAP};
 use super::class::{Class, ClassSet};
+use super::described::drop_described;
 use super::entity;
 use super::lexicon::LEXICON;
 use super::typo;
+use super::value::values;
 
 /// Something with a meaning that stands in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub(super) struct Token {
     pub(super) opens: bool,
     /// Whether a quoted value of a record begins here.
     pub(super) opens_value: bool,
+    /// Whether it stands in a quoted value of a record.
+    pub(super) in_value: bool,
     /// Whether a misspelling was read as the word. Such a token never anchors a pattern.
     pub(super) misspelt: bool,
 }
@@ -28,6 +32,7 @@ impl Token {
             classes,
             opens: false,
             opens_value: false,
+            in_value: false,
             misspelt: false,
         }
     }
@@ -47,9 +52,15 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     typo::find(text, &mut tokens);
     tokens.sort_by_key(|token| (token.span.start, token.span.end));
     drop_answered(text, &mut tokens);
+    drop_described(text, &mut tokens);
+    let values = values(text);
     for token in &mut tokens {
         token.opens = opens_utterance(text, token.span.start);
         token.opens_value = opens_value(text, &token.span);
+        let next = values.partition_point(|value| value.end <= token.span.start);
+        token.in_value = values
+            .get(next)
+            .is_some_and(|value| value.start <= token.span.start);
     }
     tokens
 }
@@ -167,7 +178,7 @@ pub(super) const ARTICLES: [&str; 25] = [
 ];
 
 /// Whether only blanks and marks stand between this place and the end of what was said before.
-fn opens_utterance(text: &str, at: usize) -> bool {
+pub(super) fn opens_utterance(text: &str, at: usize) -> bool {
     let before = text
         .get(..at)
         .unwrap_or_default()
