@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::bounds::{ahead, behind};
 use super::exclude::{Harmless, contains_any_case, has_hash_form, is_stock_word, never_a_secret, not_random};
-use super::name::{Promise, name_around, promise};
+use super::name::{Promise, follows_table_word, name_around, promise};
 use super::shape::{Alphabet, entropy, is_uuid};
 use super::value::{Joint, Value, value_after};
 
@@ -43,6 +43,9 @@ pub(super) fn judge(text: &[u8], word: &Range<usize>) -> Option<Assignment> {
         return None;
     }
     let promise = promise(text.get(name.clone())?)?;
+    if promise == Promise::Key && follows_table_word(text, &name) {
+        return None;
+    }
     if is_stock_word(bytes) || same_as_name(text, &name, bytes) {
         return None;
     }

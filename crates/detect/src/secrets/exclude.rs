@@ -155,7 +155,8 @@ fn is_locator(value: &[u8]) -> bool {
     let file_ends = [
         ".pem", ".key", ".crt", ".cer", ".p12", ".pfx", ".json", ".txt", ".yml", ".yaml", ".xml", ".env",
         ".js", ".ts", ".py", ".go", ".rs", ".com", ".org", ".net", ".io", ".md", ".html", ".jks", ".keytab",
-        ".conf", ".toml", ".php",
+        ".conf", ".toml", ".php", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".pdf", ".csv", ".log", ".gz",
+        ".zip", ".tar",
     ];
     let letters = Alphabet::of(value).letters();
     contains_any_case(value, b"://")

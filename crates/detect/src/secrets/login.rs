@@ -35,7 +35,9 @@ pub(super) fn in_url(text: &[u8], at: &Range<usize>) -> Option<Range<usize>> {
     let names_host = authority
         .get(host + 1)
         .is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'[' | b'$' | b'{'));
-    (names_host && is_login(login.get(..colon)?, password)).then(|| at.end + colon + 1..at.end + host)
+    let user = login.get(..colon)?;
+    let is_default = user.eq_ignore_ascii_case(password) && is_near_host(authority.get(host + 1..)?);
+    (names_host && !is_default && is_login(user, password)).then(|| at.end + colon + 1..at.end + host)
 }
 
 /// `curl -u user:password`: the password, at the `-u ` or `--user `.
@@ -169,6 +171,18 @@ fn is_login(user: &[u8], password: &[u8]) -> bool {
         && never_a_secret(user).is_none()
         && !is_stock_word(password)
         && !(same && is_stock_word(user))
+}
+
+/// This machine, or a host without a domain: where `guest:guest` is what the software comes with.
+fn is_near_host(host: &[u8]) -> bool {
+    let name = match host {
+        [b'[', rest @ ..] => return rest.starts_with(b"::1]"),
+        _ => host.split(|byte| *byte == b':').next().unwrap_or_default(),
+    };
+    let is_label = name
+        .iter()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    is_label || name.starts_with(b"127.") || name == b"0.0.0.0"
 }
 
 fn ends_authority(byte: u8) -> bool {

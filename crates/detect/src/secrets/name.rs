@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::bounds::ahead;
+use super::bounds::{ahead, behind};
 
 /// The most bytes of a name that are read before and after the word that drew attention.
 const REACH_BACK: usize = 64;
@@ -69,6 +69,10 @@ pub(super) fn promise(name: &[u8]) -> Option<Promise> {
     {
         return Some(Promise::Password);
     }
+    // `secret_key_base`, by which a web framework signs its cookies.
+    if last == "base" && words.last(1) == "key" && words.last(2) == "secret" {
+        return Some(Promise::Secret);
+    }
     if last == "key" && words.pair_before_key() || SECRET_WORDS.contains(&last) {
         return Some(Promise::Secret);
     }
@@ -84,6 +88,24 @@ pub(super) fn promise(name: &[u8]) -> Option<Promise> {
         return (!words.has(TABLE_WORDS)).then_some(Promise::Key);
     }
     (!TAILS.contains(&last) && words.mentions_secret()).then_some(Promise::Mentioned)
+}
+
+/// Whether the word before a name makes its key that of a table: `cache key`, `S3 key`.
+pub(super) fn follows_table_word(text: &[u8], name: &Range<usize>) -> bool {
+    let before = behind(text, name.start, REACH_BACK);
+    let Some(before) = before.strip_suffix(b" ") else {
+        return false;
+    };
+    let length = before
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_alphanumeric())
+        .count();
+    let word = before.get(before.len() - length..).unwrap_or_default();
+    word.eq_ignore_ascii_case(b"s3")
+        || TABLE_WORDS
+            .iter()
+            .any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// Whether what follows a dash or a dot goes on with the name rather than beginning a value.
@@ -181,7 +203,7 @@ const DISCLAIMERS: &[&str] = &[
 const TABLE_WORDS: &[&str] = &[
     "primary", "foreign", "cache", "sort", "partition", "row", "bucket", "object", "schema", "sequence",
     "registry", "hot", "group", "index", "idx", "lookup", "translation", "locale", "unique", "shard",
-    "routing", "dedup", "idempotency", "map", "dict", "hash", "kms", "cmk", "press", "pressed", "down",
+    "routing", "dedup", "dedupe", "idempotency", "map", "dict", "hash", "kms", "cmk", "press", "pressed", "down",
     "up", "candidate", "natural", "composite", "column", "field", "dictionary", "config", "state",
     "query", "react", "item", "list", "host", "known", "event", "feature", "flag", "monkey", "turkey",
     "whiskey", "donkey", "hockey", "jockey", "message", "label", "i18n", "issue", "project", "parent",
@@ -219,6 +241,7 @@ mod tests {
             ("AccountKey", Some(Promise::Secret)),
             ("private-key", Some(Promise::Secret)),
             ("ngrok.authtoken", Some(Promise::Secret)),
+            ("config.secret_key_base", Some(Promise::Secret)),
             ("mySecretString", Some(Promise::Mentioned)),
             ("some_api_token_123", Some(Promise::Secret)),
             ("acme_key", Some(Promise::Key)),

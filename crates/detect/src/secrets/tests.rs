@@ -229,6 +229,34 @@ fn assignments() {
 }
 
 #[test]
+fn what_software_comes_with_and_keys_of_tables() {
+    let hash = noise(HEX, 32);
+    for text in [
+        "postgres://postgres:postgres@localhost/db",
+        "amqp://guest:guest@rabbitmq:5672",
+        "mysql://root:root@127.0.0.1/test",
+        "http://admin:admin@[::1]:8080/",
+    ] {
+        check_nothing(text);
+    }
+    check(
+        "url-password",
+        "postgres://billing:{}@db.example.org/app",
+        "billing",
+    );
+    for name in ["cache key: ", "partition key ", "dedupe key=", "S3 key "] {
+        check_nothing(&format!("{name}{hash}"));
+    }
+    check_nothing(&format!("acme key: uploads/{hash}.png"));
+    check("generic-key", "acme key: {}", &hash);
+    check(
+        "generic-secret",
+        "config.secret_key_base = \"{}\"",
+        &noise(HEX, 128),
+    );
+}
+
+#[test]
 fn what_is_no_secret() {
     let (hash, uuid) = (noise(HEX, 40), uuid());
     for text in [
