@@ -210,7 +210,7 @@ pub(super) fn starts_with_any_case(text: &[u8], start: &[u8]) -> bool {
         .is_some_and(|head| head.eq_ignore_ascii_case(start))
 }
 
-fn ends_with_any_case(text: &[u8], end: &[u8]) -> bool {
+pub(super) fn ends_with_any_case(text: &[u8], end: &[u8]) -> bool {
     text.len()
         .checked_sub(end.len())
         .and_then(|from| text.get(from..))

@@ -229,6 +229,29 @@ fn assignments() {
 }
 
 #[test]
+fn names_and_values_in_fields_side_by_side() {
+    for text in [
+        "- name: DB_PASSWORD\n  value: \"{}\"",
+        "{\"key\":\"password\",\"value\":\"{}\"}",
+        "variable \"db_password\" {\n  type = string\n  default = \"{}\"\n}",
+    ] {
+        check("generic-password", text, "tr0ub4dorX7q");
+    }
+    check(
+        "generic-key",
+        "{\"name\":\"STRIPE_KEY\",\"value\":\"{}\"}",
+        &noise(ALNUM, 32),
+    );
+    for text in [
+        "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: db-main-7\n      key: password",
+        "- name: DB_PASSWORD\n  value: ${DB_PASSWORD}",
+        "variable \"db_password\" {\n  type = string\n  sensitive = true\n}",
+    ] {
+        check_nothing(text);
+    }
+}
+
+#[test]
 fn what_software_comes_with_and_keys_of_tables() {
     let hash = noise(HEX, 32);
     for text in [

@@ -1,5 +1,7 @@
 //! Where a value stands after a name: what separates the two, and where the value ends.
 
+mod sibling;
+
 use std::ops::Range;
 
 use super::exclude::starts_with_any_case;
@@ -33,6 +35,9 @@ pub(super) struct Value {
 
 /// Finds the value that belongs to the name in `name`.
 pub(super) fn value_after(text: &[u8], name: &Range<usize>) -> Option<Value> {
+    if let Some(at) = sibling::value_start(text, name) {
+        return read(text, at, Joint::Assigned);
+    }
     let mut at = name.end;
     skip_closing(text, &mut at);
     let closes_quote = matches!(text.get(name.end), Some(b'"' | b'\'')) && at == name.end + 1;
