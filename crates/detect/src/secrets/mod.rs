@@ -45,7 +45,7 @@ const EMBEDDED: &[&str] = &[
 pub struct Secrets {
     rules: Vec<Rule>,
     structured: Vec<(Structured, RuleId)>,
-    generic: [(Promise, RuleId); 5],
+    generic: [(Promise, RuleId); 6],
 }
 
 impl Secrets {
@@ -80,6 +80,7 @@ impl Secrets {
             .to_vec();
         let generic = [
             (Promise::Password, RuleId::new("generic-password")),
+            (Promise::PerhapsPassword, RuleId::new("generic-password")),
             (Promise::Secret, RuleId::new("generic-secret")),
             (Promise::Mentioned, RuleId::new("generic-secret")),
             (Promise::Key, RuleId::new("generic-key")),
@@ -174,6 +175,11 @@ impl RuleFamily for Secrets {
             assignment::WORDS
                 .iter()
                 .map(|word| Literal::any_case(*word, generic)),
+        );
+        literals.extend(
+            name::FOREIGN
+                .iter()
+                .map(|word| Literal::any_case(*word, generic).at_word_start()),
         );
         literals
     }

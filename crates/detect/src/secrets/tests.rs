@@ -234,6 +234,7 @@ fn names_and_values_in_fields_side_by_side() {
         "- name: DB_PASSWORD\n  value: \"{}\"",
         "{\"key\":\"password\",\"value\":\"{}\"}",
         "variable \"db_password\" {\n  type = string\n  default = \"{}\"\n}",
+        "| password | {} |",
     ] {
         check("generic-password", text, "tr0ub4dorX7q");
     }
@@ -246,6 +247,44 @@ fn names_and_values_in_fields_side_by_side() {
         "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: db-main-7\n      key: password",
         "- name: DB_PASSWORD\n  value: ${DB_PASSWORD}",
         "variable \"db_password\" {\n  type = string\n  sensitive = true\n}",
+        "| password | string | the new password, 8 to 64 characters |",
+        "| password | sha256 | yes |",
+    ] {
+        check_nothing(text);
+    }
+}
+
+#[test]
+fn passwords_in_sentences_and_other_languages() {
+    for text in [
+        "the wifi password is {}",
+        "my password is {}.",
+        "The root password for db01 is {}, keep it safe.",
+        "Your temporary password is: {}",
+        "Mot de passe : {}",
+        "contrase\u{f1}a: {}",
+        "senha: {}",
+        "hasło: {}",
+        "пароль: {}",
+        "密码：{}",
+        "db_pw={}",
+    ] {
+        check("generic-password", text, "Sunflower#2024");
+    }
+    check("generic-password", "Your temporary password is: {}", "9mPLyOpdr3");
+    for text in ["The API key for staging is {}, rotate it", "API key for prod: {}"] {
+        check("generic-key", text, &noise(ALNUM, 32));
+    }
+    for text in [
+        "the password is required, and the password is incorrect!",
+        "The password is case-sensitive. The password is base64-encoded.",
+        "Your password is expired; the password for this account was changed yesterday.",
+        "the key for this is in the manual",
+        "senha: obrigat\u{f3}ria",
+        "clave: valor_2",
+        "password: \"Contrase\u{f1}a\"",
+        "\"password\": \"Wachtwoord\"",
+        "the enclave: Sunflower#2024",
     ] {
         check_nothing(text);
     }
