@@ -9,8 +9,10 @@ use std::ops::Range;
 
 use super::address::ADDRESS;
 use super::names::Names;
+use super::phone;
 use super::rule::{PiiRule, Sink};
 use crate::candidates::{Hit, Literal};
+use crate::table::{Column, MISFITS};
 use labels::{LABELS, Value};
 
 pub(crate) static BIRTH_DATE: PiiRule = PiiRule::personal(
@@ -71,20 +73,81 @@ pub(crate) fn check(text: &[u8], hit: &Hit, names: &Names, sink: &mut Sink<'_>) 
     }
     let end = hit.at.end;
     match value {
-        Value::Date => check_date(text, end, sink),
-        Value::Passport => check_document(text, end, &PASSPORT, 6..=10, 2, sink),
-        Value::DriverLicence => check_document(text, end, &DRIVER_LICENCE, 5..=18, 4, sink),
-        Value::BankAccount => check_account(text, end, sink),
+        Value::Date | Value::Passport | Value::DriverLicence | Value::BankAccount | Value::PostalCode => {
+            if let Some(start) = joined_value(text, end) {
+                check_code(text, start, *value, sink);
+            }
+        }
         Value::MedicalRecord => check_record(text, hit, sink),
-        Value::PostalCode => check_postal_code(text, end, sink),
-        Value::NameField => check_name_field(text, end, names, 85, 85, sink),
-        Value::PerhapsNameField => check_name_field(text, end, names, 72, 30, sink),
+        Value::NameField | Value::PerhapsNameField | Value::AddressField => {
+            if let Some(value_at) = field_value(text, end) {
+                check_field(text, value_at, *value, names, sink);
+            }
+        }
         Value::NameInText => names.check_titled(text, end, 80, sink),
         Value::KnownNameInText => names.check_known(text, end, 62, sink),
         Value::Titled => check_title(text, hit, names, sink),
         Value::SignedBelow => check_signature(text, end, names, sink),
-        Value::AddressField => check_address_field(text, end, sink),
+        Value::Phone => {}
     }
+    check_column(text, &hit.at, *value, names, sink);
+}
+
+/// Decides about a value that is a code and starts at a place.
+fn check_code(text: &[u8], start: usize, value: Value, sink: &mut Sink<'_>) {
+    match value {
+        Value::Date => check_date(text, start, sink),
+        Value::Passport => check_document(text, start, &PASSPORT, 6..=10, 2, sink),
+        Value::DriverLicence => check_document(text, start, &DRIVER_LICENCE, 5..=18, 4, sink),
+        Value::BankAccount => check_account(text, start, sink),
+        Value::PostalCode => check_postal_code(text, start, sink),
+        _ => {}
+    }
+}
+
+/// Decides about a value that fills its field.
+fn check_field(text: &[u8], field: Range<usize>, value: Value, names: &Names, sink: &mut Sink<'_>) {
+    match value {
+        Value::NameField => check_name(text, field, names, 85, sink),
+        Value::PerhapsNameField => check_name(text, field, names, 30, sink),
+        Value::AddressField => check_address(text, field, sink),
+        _ => {}
+    }
+}
+
+/// Decides about the values below a label that heads a column.
+fn check_column(text: &[u8], label: &Range<usize>, value: Value, names: &Names, sink: &mut Sink<'_>) {
+    let Some(column) = Column::below(text, &(label.start..heading_end(text, label.end))) else {
+        return;
+    };
+    let mut misfits = 0;
+    for cell in column.filter(|cell| !cell.is_empty()) {
+        let before = sink.count();
+        match value {
+            Value::Phone => phone::check_column(text, &cell, sink),
+            Value::MedicalRecord => check_record_number(text, cell.start, sink),
+            Value::NameField | Value::PerhapsNameField | Value::AddressField => {
+                check_field(text, cell, value, names, sink);
+            }
+            _ => check_code(text, cell.start, value, sink),
+        }
+        misfits += usize::from(sink.count() == before);
+        if misfits > MISFITS {
+            return;
+        }
+    }
+}
+
+/// A heading may say that it is a number: `account_number`, `Passport no`.
+fn heading_end(text: &[u8], end: usize) -> usize {
+    const TAILS: [&[u8]; 6] = [b"_number", b" number", b"number", b"_no", b" no", b" no."];
+    let rest = text.get(end..).unwrap_or_default();
+    let tail = TAILS.iter().rev().find(|tail| {
+        rest.get(..tail.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(tail))
+            && !rest.get(tail.len()).is_some_and(u8::is_ascii_alphanumeric)
+    });
+    end + tail.map_or(0, |tail| tail.len())
 }
 
 fn check_title(text: &[u8], hit: &Hit, names: &Names, sink: &mut Sink<'_>) {
@@ -107,22 +170,17 @@ fn check_signature(text: &[u8], end: usize, names: &Names, sink: &mut Sink<'_>) 
     }
 }
 
-fn check_name_field(text: &[u8], end: usize, names: &Names, known: u8, unknown: u8, sink: &mut Sink<'_>) {
-    let Some(value) = field_value(text, end) else {
-        return;
-    };
+/// A field that holds nothing but names is believed; of another, only a value that starts with a known given name.
+fn check_name(text: &[u8], value: Range<usize>, names: &Names, unknown: u8, sink: &mut Sink<'_>) {
     let percent = if names.starts_with_given(text, &value) {
-        known
+        unknown.max(72)
     } else {
         unknown
     };
     names.check_value(text, value, percent, sink);
 }
 
-fn check_address_field(text: &[u8], end: usize, sink: &mut Sink<'_>) {
-    let Some(value) = field_value(text, end) else {
-        return;
-    };
+fn check_address(text: &[u8], value: Range<usize>, sink: &mut Sink<'_>) {
     let written = text.get(value.clone()).unwrap_or_default();
     let digits = written.iter().any(u8::is_ascii_digit);
     let words = written
@@ -237,15 +295,12 @@ fn code_end(text: &[u8], start: usize, separators: &[u8]) -> usize {
 
 fn check_document(
     text: &[u8],
-    end: usize,
+    start: usize,
     rule: &PiiRule,
     lengths: std::ops::RangeInclusive<usize>,
     least_digits: usize,
     sink: &mut Sink<'_>,
 ) {
-    let Some(start) = joined_value(text, end) else {
-        return;
-    };
     let stop = code_end(text, start, b"-");
     let written = text.get(start..stop).unwrap_or_default();
     let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -256,10 +311,7 @@ fn check_document(
     }
 }
 
-fn check_account(text: &[u8], end: usize, sink: &mut Sink<'_>) {
-    let Some(start) = joined_value(text, end) else {
-        return;
-    };
+fn check_account(text: &[u8], start: usize, sink: &mut Sink<'_>) {
     let stop = code_end(text, start, b"- ");
     let written = text.get(start..stop).unwrap_or_default();
     let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -280,6 +332,10 @@ fn check_record(text: &[u8], hit: &Hit, sink: &mut Sink<'_>) {
     if label.eq_ignore_ascii_case(b"mrn") && text.get(hit.at.end) == Some(&b'-') {
         start = hit.at.start;
     }
+    check_record_number(text, start, sink);
+}
+
+fn check_record_number(text: &[u8], start: usize, sink: &mut Sink<'_>) {
     let stop = code_end(text, start, b"-");
     let written = text.get(start..stop).unwrap_or_default();
     let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -288,10 +344,7 @@ fn check_record(text: &[u8], hit: &Hit, sink: &mut Sink<'_>) {
     }
 }
 
-fn check_postal_code(text: &[u8], end: usize, sink: &mut Sink<'_>) {
-    let Some(start) = joined_value(text, end) else {
-        return;
-    };
+fn check_postal_code(text: &[u8], start: usize, sink: &mut Sink<'_>) {
     let stop = code_end(text, start, b"- ");
     let written = text.get(start..stop).unwrap_or_default();
     let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -302,10 +355,7 @@ fn check_postal_code(text: &[u8], end: usize, sink: &mut Sink<'_>) {
     }
 }
 
-fn check_date(text: &[u8], end: usize, sink: &mut Sink<'_>) {
-    let Some(start) = joined_value(text, end) else {
-        return;
-    };
+fn check_date(text: &[u8], start: usize, sink: &mut Sink<'_>) {
     if let Some(stop) = date::end(text, start) {
         sink.push(&BIRTH_DATE, start..stop, 85);
     }
@@ -345,6 +395,47 @@ mod tests {
         }
         check("dob: 82091999, dob > 12, born free in 1966", &[]);
         check("passeport n\u{b0} 14AB12345", &[("passport", "14AB12345")]);
+    }
+
+    #[test]
+    fn values_below_labels() {
+        check(
+            "name,ssn,dob\nHarold Bixby,254-30-7716,03/14/1962\n",
+            &[
+                ("person-name", "Harold Bixby"),
+                ("us-ssn", "254-30-7716"),
+                ("date-of-birth", "03/14/1962"),
+            ],
+        );
+        check(
+            "id,phone number,Account\n1,2125550187,73289104\n",
+            &[("phone", "2125550187"), ("bank-account", "73289104")],
+        );
+        check("x\tpassport\nA\t533401288\n", &[("passport", "533401288")]);
+        check(
+            "first_name,last_name\nXyla,Quorn\nN/A,Demir\n",
+            &[
+                ("person-name", "Xyla"),
+                ("person-name", "Quorn"),
+                ("person-name", "Demir"),
+            ],
+        );
+        check(
+            "| DOB | City |\n|---|---|\n| 1982-09-19 | Rome |",
+            &[("date-of-birth", "1982-09-19")],
+        );
+        check(
+            "street,city\n77 Massachusetts Ave,Cambridge\n",
+            &[("postal-address", "77 Massachusetts Ave")],
+        );
+    }
+
+    #[test]
+    fn what_stands_below_other_headings() {
+        check("name,size\nBackup Job,1982-09-19\n", &[]);
+        check("the account, or\n21255501, or\n", &[]);
+        check("account,type\nopen,1\nclosed,73289104\n", &[]);
+        check("dob count,total\n1982-09-19,19820919\n", &[]);
     }
 
     #[test]

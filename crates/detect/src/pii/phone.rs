@@ -7,6 +7,8 @@
 mod plan;
 mod read;
 
+use std::ops::Range;
+
 use super::context::ContextWords;
 use super::rule::{PiiRule, Sink};
 use read::Written;
@@ -131,6 +133,21 @@ pub(crate) fn check(text: &[u8], digit: usize, run: usize, sink: &mut Sink<'_>) 
 fn is_named_beyond_ascii(text: &[u8], start: usize) -> bool {
     let before = text.get(start.saturating_sub(REACH_BEFORE)..start);
     !before.is_none_or(<[u8]>::is_ascii) && WORDS_BEYOND_ASCII.before(text, start, REACH_BEFORE)
+}
+
+/// Decides about a cell below a label such as phone: any number that could be one is.
+pub(crate) fn check_column(text: &[u8], cell: &Range<usize>, sink: &mut Sink<'_>) {
+    let written = text.get(cell.clone()).unwrap_or_default();
+    let Some(lead) = written.iter().position(u8::is_ascii_digit) else {
+        return;
+    };
+    // Read by itself: a number in the cell before is no part of it.
+    if let Some(number) = read::number(written, lead)
+        && number.span.start == 0
+        && sureness(&number) > 0
+    {
+        sink.push(&PHONE, cell.start..cell.start + number.span.end, 80);
+    }
 }
 
 /// Whether more digits may follow those that end at a place.

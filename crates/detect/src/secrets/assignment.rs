@@ -10,6 +10,7 @@ use super::exclude::{Harmless, contains_any_case, has_hash_form, is_stock_word, 
 use super::name::{Promise, follows_table_word, name_around, promise};
 use super::shape::{Alphabet, entropy, is_uuid, is_word_like};
 use super::value::{Joint, Value, value_after};
+use crate::table::{Column, MISFITS};
 
 /// The words whose presence makes a name worth reading. `pass` covers password, passwd and passphrase.
 pub(super) const WORDS: &[&str] = &[
@@ -74,6 +75,40 @@ pub(super) fn judge(text: &[u8], word: &Range<usize>) -> Option<Assignment> {
         span: value.span,
         confidence,
     })
+}
+
+/// The values of a column whose heading is the name around a word: `username,password` and rows below.
+pub(super) fn in_column(text: &[u8], word: &Range<usize>) -> Vec<Assignment> {
+    let mut held = Vec::new();
+    let name = name_around(text, word);
+    let Some(column) = Column::below(text, &name) else {
+        return held;
+    };
+    let Some(promise) = text.get(name).and_then(promise) else {
+        return held;
+    };
+    let mut misfits = 0;
+    for cell in column.filter(|cell| !cell.is_empty()) {
+        let bytes = text.get(cell.clone()).unwrap_or_default();
+        let convinces = match promise {
+            Promise::Password | Promise::PerhapsPassword => is_mixed(bytes),
+            Promise::Secret => is_random(bytes, 16),
+            Promise::Mentioned | Promise::Key | Promise::Label => false,
+        };
+        if convinces && !is_stock_word(bytes) && never_a_secret(bytes).is_none() {
+            held.push(Assignment {
+                promise,
+                span: cell,
+                confidence: 60,
+            });
+        } else {
+            misfits += 1;
+        }
+        if misfits > MISFITS {
+            break;
+        }
+    }
+    held
 }
 
 /// A short word is looked for with what follows it, which is no part of the name.

@@ -193,12 +193,15 @@ impl RuleFamily for Secrets {
                 kind.judge(text, &hit.at)
                     .map(|span| finding(id, span, kind.confidence())),
             );
-        } else if let Some(held) = assignment::judge(text, &hit.at) {
-            let confidence = Confidence::percent(held.confidence);
-            found.extend(
-                self.generic_id(held.promise)
-                    .map(|id| finding(id, held.span, confidence)),
-            );
+        } else {
+            let held = assignment::judge(text, &hit.at).into_iter();
+            for held in held.chain(assignment::in_column(text, &hit.at)) {
+                let confidence = Confidence::percent(held.confidence);
+                found.extend(
+                    self.generic_id(held.promise)
+                        .map(|id| finding(id, held.span, confidence)),
+                );
+            }
         }
     }
 

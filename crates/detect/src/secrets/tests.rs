@@ -235,6 +235,7 @@ fn names_and_values_in_fields_side_by_side() {
         "{\"key\":\"password\",\"value\":\"{}\"}",
         "variable \"db_password\" {\n  type = string\n  default = \"{}\"\n}",
         "| password | {} |",
+        "username,password\nbob,{}\n",
     ] {
         check("generic-password", text, "tr0ub4dorX7q");
     }
@@ -249,6 +250,8 @@ fn names_and_values_in_fields_side_by_side() {
         "variable \"db_password\" {\n  type = string\n  sensitive = true\n}",
         "| password | string | the new password, 8 to 64 characters |",
         "| password | sha256 | yes |",
+        "user,password\nbob,changeme\nann,********\n",
+        "    colon_token,\n    ty: Box::new(ty),\n",
     ] {
         check_nothing(text);
     }

@@ -21,6 +21,8 @@ pub(super) enum Value {
     /// The end of a letter.
     SignedBelow,
     AddressField,
+    /// A column of telephone numbers; elsewhere the words nearby say it.
+    Phone,
 }
 
 pub(super) const LABELS: &[(&str, Value)] = &[
@@ -122,6 +124,12 @@ pub(super) const LABELS: &[(&str, Value)] = &[
     ("lastname", Value::NameField),
     ("family_name", Value::NameField),
     ("surname", Value::NameField),
+    ("nombre", Value::PerhapsNameField),
+    ("apellido", Value::NameField),
+    ("apellidos", Value::NameField),
+    ("vorname", Value::NameField),
+    ("nachname", Value::NameField),
+    ("prénom", Value::NameField),
     ("guest_name", Value::NameField),
     ("guestname", Value::NameField),
     ("customer_name", Value::NameField),
@@ -196,4 +204,11 @@ pub(super) const LABELS: &[(&str, Value)] = &[
     ("mailing_address", Value::AddressField),
     ("address", Value::AddressField),
     ("street", Value::AddressField),
+    ("phone", Value::Phone),
+    ("telephone", Value::Phone),
+    ("mobile", Value::Phone),
+    ("msisdn", Value::Phone),
+    ("telefono", Value::Phone),
+    ("teléfono", Value::Phone),
+    ("telefon", Value::Phone),
 ];
