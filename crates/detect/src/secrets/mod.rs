@@ -296,7 +296,7 @@ impl Structured {
             Self::SignedToken => &["eyJ"],
             Self::UrlPassword => &["://"],
             Self::CurlPassword => &["-u ", "--user "],
-            Self::FlagPassword => &["-p "],
+            Self::FlagPassword => &["-p ", "mysql", "mariadb"],
             Self::ConnectionString => &["password", "pwd"],
             Self::BasicHeader => &["basic "],
             Self::BearerHeader => &["bearer ", "bearer: "],

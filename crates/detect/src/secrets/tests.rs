@@ -195,6 +195,12 @@ fn structured_secrets() {
         "tr0ub4dor",
     );
     check("command-line-password", "sshpass -p {} ssh host", "tr0ub4dor");
+    check("command-line-password", "mysql -uroot -p{} crm", "tr0ub4dor");
+    check(
+        "command-line-password",
+        "mysqldump -h db1 -p'{}' crm",
+        "tr0ub4dor",
+    );
     check(
         "connection-string-password",
         "Server=db;Database=app;User Id=app;Password={};",
@@ -252,6 +258,9 @@ fn names_and_values_in_fields_side_by_side() {
         "| password | sha256 | yes |",
         "user,password\nbob,changeme\nann,********\n",
         "    colon_token,\n    ty: Box::new(ty),\n",
+        "mysql -h db1 -P3306 -p crm1234",
+        "mysql -uroot -p$MYSQL_PWD1 crm",
+        "mysql; docker run -p8080:80",
     ] {
         check_nothing(text);
     }
