@@ -161,13 +161,12 @@ impl RuleFamily for Secrets {
             literals.extend(kind.literals().iter().map(|literal| match kind {
                 Structured::PrivateKey => Literal::exact(*literal, tag),
                 Structured::SignedToken => Literal::exact(*literal, tag).at_word_start(),
-                Structured::BasicHeader | Structured::BearerHeader => {
+                Structured::BasicHeader | Structured::BearerHeader | Structured::FlagPassword => {
                     Literal::any_case(*literal, tag).at_word_start()
                 }
-                Structured::UrlPassword
-                | Structured::CurlPassword
-                | Structured::FlagPassword
-                | Structured::ConnectionString => Literal::any_case(*literal, tag),
+                Structured::UrlPassword | Structured::CurlPassword | Structured::ConnectionString => {
+                    Literal::any_case(*literal, tag)
+                }
             }));
         }
         let generic = after_rules.saturating_add(self.structured.len() as u32);
