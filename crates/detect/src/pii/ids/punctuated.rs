@@ -52,8 +52,7 @@ pub(super) static RULES: &[Punctuated] = &[
 ];
 
 pub(super) const CNPJ_WORDS: ContextWords = ContextWords::new(&["cnpj", "cadastro nacional"]);
-pub(super) const RUT_WORDS: ContextWords =
-    ContextWords::new(&["rut ", "rut:", "rut=", "rut\"", "run:", "chile", "rol "]);
+pub(super) const RUT_WORDS: ContextWords = ContextWords::new(&["rut ", "rut:", "rut=", "rut\"", "run:"]);
 
 const fn rut(template: &'static str) -> Punctuated {
     Punctuated {

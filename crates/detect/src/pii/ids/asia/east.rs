@@ -72,7 +72,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 15,
         grouped: 0,
         named: 85,
-        words: ContextWords::new(&["israel", "teudat", "תעודת זהות", "ת.ז"]),
+        words: ContextWords::new(&["israeli id", "israel id", "teudat", "תעודת זהות", "ת.ז"]),
     },
     IdRule {
         rule: PiiRule::personal(
@@ -132,6 +132,7 @@ mod tests {
             "Taiwan ID A123456788",
             "part A123456789",
             "MyKad 851312-14-5567",
+            "Israel 123456782",
             "Israeli ID 123456783",
             "id 123456782",
             "784-2585-1234567-1",

@@ -67,7 +67,7 @@ pub(super) static RULES: &[IdRule] = &[
         bare: 15,
         grouped: 25,
         named: 90,
-        words: ContextWords::new(&["nif", "contribuinte", "nipc", "portug"]),
+        words: ContextWords::new(&["nif", "contribuinte", "nipc"]),
     },
     irish("9999999A"),
     irish("9999999AA"),
