@@ -19,6 +19,7 @@ pub mod redact;
 mod scan;
 pub mod secrets;
 mod stream;
+mod table;
 pub mod wide;
 
 pub use candidates::RuleDescription;

@@ -2,13 +2,18 @@
 //!
 //! The label is the literal that the shared pass looks for; the value is read from what follows it.
 
+mod date;
+mod labels;
+
 use std::ops::Range;
 
 use super::address::ADDRESS;
-use super::ids::checks::is_date;
 use super::names::Names;
+use super::phone;
 use super::rule::{PiiRule, Sink};
 use crate::candidates::{Hit, Literal};
+use crate::table::{Column, MISFITS};
+use labels::{LABELS, Value};
 
 pub(crate) static BIRTH_DATE: PiiRule = PiiRule::personal(
     "date-of-birth",
@@ -41,170 +46,6 @@ pub(crate) static POSTAL_CODE: PiiRule = PiiRule::personal(
     "a code's shape after words such as zip or postcode",
 );
 
-#[derive(Clone, Copy)]
-enum Value {
-    Date,
-    Passport,
-    DriverLicence,
-    BankAccount,
-    MedicalRecord,
-    PostalCode,
-    /// A field that holds nothing but a name.
-    NameField,
-    /// A field that often holds a name.
-    PerhapsNameField,
-    /// Words after which a person names themselves.
-    NameInText,
-    /// Words that a name often follows, and often something else.
-    KnownNameInText,
-    /// A title before a name.
-    Titled,
-    /// The end of a letter.
-    SignedBelow,
-    AddressField,
-}
-
-const LABELS: &[(&str, Value)] = &[
-    ("date of birth", Value::Date),
-    ("date_of_birth", Value::Date),
-    ("dateofbirth", Value::Date),
-    ("birth date", Value::Date),
-    ("birth_date", Value::Date),
-    ("birthdate", Value::Date),
-    ("birthday", Value::Date),
-    ("d.o.b", Value::Date),
-    ("dob", Value::Date),
-    ("born on", Value::Date),
-    ("born", Value::Date),
-    ("geburtsdatum", Value::Date),
-    ("geboren am", Value::Date),
-    ("date de naissance", Value::Date),
-    ("fecha de nacimiento", Value::Date),
-    ("passport", Value::Passport),
-    ("reisepass", Value::Passport),
-    ("passaporto", Value::Passport),
-    ("pasaporte", Value::Passport),
-    ("passeport", Value::Passport),
-    ("driver's license", Value::DriverLicence),
-    ("driver’s license", Value::DriverLicence),
-    ("drivers license", Value::DriverLicence),
-    ("driver license", Value::DriverLicence),
-    ("driver_license", Value::DriverLicence),
-    ("drivers_license", Value::DriverLicence),
-    ("driverlicense", Value::DriverLicence),
-    ("driver's licence", Value::DriverLicence),
-    ("driving licence", Value::DriverLicence),
-    ("driving license", Value::DriverLicence),
-    ("driving_licence", Value::DriverLicence),
-    ("accountnumber", Value::BankAccount),
-    ("account", Value::BankAccount),
-    ("acct", Value::BankAccount),
-    ("kontonummer", Value::BankAccount),
-    ("mrn", Value::MedicalRecord),
-    ("medical record", Value::MedicalRecord),
-    ("medical_record", Value::MedicalRecord),
-    ("patient id", Value::MedicalRecord),
-    ("patient_id", Value::MedicalRecord),
-    ("zip code", Value::PostalCode),
-    ("zip_code", Value::PostalCode),
-    ("zipcode", Value::PostalCode),
-    ("zip:", Value::PostalCode),
-    ("zip\":", Value::PostalCode),
-    ("postcode", Value::PostalCode),
-    ("postal code", Value::PostalCode),
-    ("postal_code", Value::PostalCode),
-    ("postalcode", Value::PostalCode),
-    ("plz", Value::PostalCode),
-    ("postleitzahl", Value::PostalCode),
-    ("full name", Value::NameField),
-    ("full_name", Value::NameField),
-    ("fullname", Value::NameField),
-    ("first name", Value::NameField),
-    ("first_name", Value::NameField),
-    ("firstname", Value::NameField),
-    ("given_name", Value::NameField),
-    ("givenname", Value::NameField),
-    ("last name", Value::NameField),
-    ("last_name", Value::NameField),
-    ("lastname", Value::NameField),
-    ("family_name", Value::NameField),
-    ("surname", Value::NameField),
-    ("guest_name", Value::NameField),
-    ("guestname", Value::NameField),
-    ("customer_name", Value::NameField),
-    ("customername", Value::NameField),
-    ("client_name", Value::NameField),
-    ("patient_name", Value::NameField),
-    ("patientname", Value::NameField),
-    ("employee_name", Value::NameField),
-    ("contact_name", Value::NameField),
-    ("contactname", Value::NameField),
-    ("display_name", Value::PerhapsNameField),
-    ("displayname", Value::PerhapsNameField),
-    ("cardholder", Value::NameField),
-    ("account_holder", Value::NameField),
-    ("passenger", Value::NameField),
-    ("patient:", Value::NameField),
-    ("name", Value::PerhapsNameField),
-    ("author", Value::PerhapsNameField),
-    ("owner", Value::PerhapsNameField),
-    ("user", Value::PerhapsNameField),
-    ("sender", Value::PerhapsNameField),
-    ("recipient", Value::PerhapsNameField),
-    ("employee", Value::PerhapsNameField),
-    ("customer", Value::PerhapsNameField),
-    ("assignee", Value::PerhapsNameField),
-    ("admin", Value::PerhapsNameField),
-    ("guest", Value::PerhapsNameField),
-    ("my name is ", Value::NameInText),
-    ("name's ", Value::NameInText),
-    ("maiden name is ", Value::NameInText),
-    ("last name is ", Value::NameInText),
-    ("first name is ", Value::NameInText),
-    ("last name? ", Value::NameInText),
-    ("first name? ", Value::NameInText),
-    ("calls me ", Value::NameInText),
-    ("call me ", Value::KnownNameInText),
-    ("named him ", Value::NameInText),
-    ("named her ", Value::NameInText),
-    ("i'm ", Value::KnownNameInText),
-    ("hello ", Value::KnownNameInText),
-    ("miss ", Value::Titled),
-    ("professor ", Value::Titled),
-    ("se\u{f1}or ", Value::Titled),
-    ("se\u{f1}ora ", Value::Titled),
-    ("signor ", Value::Titled),
-    ("signora ", Value::Titled),
-    ("mr. ", Value::Titled),
-    ("mrs. ", Value::Titled),
-    ("ms. ", Value::Titled),
-    ("dr. ", Value::Titled),
-    ("prof. ", Value::Titled),
-    ("mr ", Value::Titled),
-    ("mrs ", Value::Titled),
-    ("herr ", Value::Titled),
-    ("frau ", Value::Titled),
-    ("monsieur ", Value::Titled),
-    ("madame ", Value::Titled),
-    ("dear ", Value::Titled),
-    ("regards,", Value::SignedBelow),
-    ("sincerely,", Value::SignedBelow),
-    ("cheers,", Value::SignedBelow),
-    ("thanks,", Value::SignedBelow),
-    ("best wishes,", Value::SignedBelow),
-    ("yours,", Value::SignedBelow),
-    ("street_address", Value::AddressField),
-    ("streetaddress", Value::AddressField),
-    ("home_address", Value::AddressField),
-    ("address_line", Value::AddressField),
-    ("addressline", Value::AddressField),
-    ("shipping_address", Value::AddressField),
-    ("billing_address", Value::AddressField),
-    ("mailing_address", Value::AddressField),
-    ("address", Value::AddressField),
-    ("street", Value::AddressField),
-];
-
 /// The literals of every label.
 pub(crate) fn literals() -> Vec<Literal> {
     LABELS
@@ -232,20 +73,81 @@ pub(crate) fn check(text: &[u8], hit: &Hit, names: &Names, sink: &mut Sink<'_>) 
     }
     let end = hit.at.end;
     match value {
-        Value::Date => check_date(text, end, sink),
-        Value::Passport => check_document(text, end, &PASSPORT, 6..=10, 2, sink),
-        Value::DriverLicence => check_document(text, end, &DRIVER_LICENCE, 5..=18, 4, sink),
-        Value::BankAccount => check_account(text, end, sink),
+        Value::Date | Value::Passport | Value::DriverLicence | Value::BankAccount | Value::PostalCode => {
+            if let Some(start) = joined_value(text, end) {
+                check_code(text, start, *value, sink);
+            }
+        }
         Value::MedicalRecord => check_record(text, hit, sink),
-        Value::PostalCode => check_postal_code(text, end, sink),
-        Value::NameField => check_name_field(text, end, names, 85, 85, sink),
-        Value::PerhapsNameField => check_name_field(text, end, names, 72, 30, sink),
+        Value::NameField | Value::PerhapsNameField | Value::AddressField => {
+            if let Some(value_at) = field_value(text, end) {
+                check_field(text, value_at, *value, names, sink);
+            }
+        }
         Value::NameInText => names.check_titled(text, end, 80, sink),
         Value::KnownNameInText => names.check_known(text, end, 62, sink),
         Value::Titled => check_title(text, hit, names, sink),
         Value::SignedBelow => check_signature(text, end, names, sink),
-        Value::AddressField => check_address_field(text, end, sink),
+        Value::Phone => {}
     }
+    check_column(text, &hit.at, *value, names, sink);
+}
+
+/// Decides about a value that is a code and starts at a place.
+fn check_code(text: &[u8], start: usize, value: Value, sink: &mut Sink<'_>) {
+    match value {
+        Value::Date => check_date(text, start, sink),
+        Value::Passport => check_document(text, start, &PASSPORT, 6..=10, 2, sink),
+        Value::DriverLicence => check_document(text, start, &DRIVER_LICENCE, 5..=18, 4, sink),
+        Value::BankAccount => check_account(text, start, sink),
+        Value::PostalCode => check_postal_code(text, start, sink),
+        _ => {}
+    }
+}
+
+/// Decides about a value that fills its field.
+fn check_field(text: &[u8], field: Range<usize>, value: Value, names: &Names, sink: &mut Sink<'_>) {
+    match value {
+        Value::NameField => check_name(text, field, names, 85, sink),
+        Value::PerhapsNameField => check_name(text, field, names, 30, sink),
+        Value::AddressField => check_address(text, field, sink),
+        _ => {}
+    }
+}
+
+/// Decides about the values below a label that heads a column.
+fn check_column(text: &[u8], label: &Range<usize>, value: Value, names: &Names, sink: &mut Sink<'_>) {
+    let Some(column) = Column::below(text, &(label.start..heading_end(text, label.end))) else {
+        return;
+    };
+    let mut misfits = 0;
+    for cell in column.filter(|cell| !cell.is_empty()) {
+        let before = sink.count();
+        match value {
+            Value::Phone => phone::check_column(text, &cell, sink),
+            Value::MedicalRecord => check_record_number(text, cell.start, sink),
+            Value::NameField | Value::PerhapsNameField | Value::AddressField => {
+                check_field(text, cell, value, names, sink);
+            }
+            _ => check_code(text, cell.start, value, sink),
+        }
+        misfits += usize::from(sink.count() == before);
+        if misfits > MISFITS {
+            return;
+        }
+    }
+}
+
+/// A heading may say that it is a number: `account_number`, `Passport no`.
+fn heading_end(text: &[u8], end: usize) -> usize {
+    const TAILS: [&[u8]; 6] = [b"_number", b" number", b"number", b"_no", b" no", b" no."];
+    let rest = text.get(end..).unwrap_or_default();
+    let tail = TAILS.iter().rev().find(|tail| {
+        rest.get(..tail.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(tail))
+            && !rest.get(tail.len()).is_some_and(u8::is_ascii_alphanumeric)
+    });
+    end + tail.map_or(0, |tail| tail.len())
 }
 
 fn check_title(text: &[u8], hit: &Hit, names: &Names, sink: &mut Sink<'_>) {
@@ -268,22 +170,17 @@ fn check_signature(text: &[u8], end: usize, names: &Names, sink: &mut Sink<'_>) 
     }
 }
 
-fn check_name_field(text: &[u8], end: usize, names: &Names, known: u8, unknown: u8, sink: &mut Sink<'_>) {
-    let Some(value) = field_value(text, end) else {
-        return;
-    };
+/// A field that holds nothing but names is believed; of another, only a value that starts with a known given name.
+fn check_name(text: &[u8], value: Range<usize>, names: &Names, unknown: u8, sink: &mut Sink<'_>) {
     let percent = if names.starts_with_given(text, &value) {
-        known
+        unknown.max(72)
     } else {
         unknown
     };
     names.check_value(text, value, percent, sink);
 }
 
-fn check_address_field(text: &[u8], end: usize, sink: &mut Sink<'_>) {
-    let Some(value) = field_value(text, end) else {
-        return;
-    };
+fn check_address(text: &[u8], value: Range<usize>, sink: &mut Sink<'_>) {
     let written = text.get(value.clone()).unwrap_or_default();
     let digits = written.iter().any(u8::is_ascii_digit);
     let words = written
@@ -346,9 +243,9 @@ fn line_end(text: &[u8], start: usize, longest: usize) -> usize {
 
 /// Where the value starts after a label: past punctuation and the small words that join the two.
 fn joined_value(text: &[u8], end: usize) -> Option<usize> {
-    const JOINTS: [&[u8]; 14] = [
-        b"number", b"num", b"no", b"nr", b"is", b"was", b"are", b"id", b"code", b"of", b"the", b"on", b"am",
-        b"my",
+    const JOINTS: [&str; 16] = [
+        "number", "num", "no", "nr", "n\u{b0}", "is", "was", "are", "id", "code", "of", "the", "on", "am",
+        "my", "\u{ff1a}",
     ];
     let mut at = end;
     let limit = end + 36;
@@ -356,16 +253,17 @@ fn joined_value(text: &[u8], end: usize) -> Option<usize> {
         let byte = *text.get(at)?;
         if matches!(
             byte,
-            b' ' | b':' | b'=' | b'#' | b'"' | b'\'' | b'\\' | b'.' | b'(' | b'_' | b'-' | b'\n'
+            b' ' | b':' | b'=' | b'#' | b'"' | b'\'' | b'\\' | b'.' | b'(' | b'_' | b'-' | b'>' | b'\n'
         ) {
             at += 1;
             continue;
         }
         let rest = text.get(at..)?;
-        let joint = JOINTS.iter().find(|joint| {
+        let joint = JOINTS.iter().map(|joint| joint.as_bytes()).find(|joint| {
+            let is_word = joint.last().is_some_and(u8::is_ascii_alphabetic);
             rest.get(..joint.len())
                 .is_some_and(|start| start.eq_ignore_ascii_case(joint))
-                && !rest.get(joint.len()).is_some_and(u8::is_ascii_alphanumeric)
+                && !(is_word && rest.get(joint.len()).is_some_and(u8::is_ascii_alphanumeric))
         });
         match joint {
             Some(joint) => at += joint.len(),
@@ -397,15 +295,12 @@ fn code_end(text: &[u8], start: usize, separators: &[u8]) -> usize {
 
 fn check_document(
     text: &[u8],
-    end: usize,
+    start: usize,
     rule: &PiiRule,
     lengths: std::ops::RangeInclusive<usize>,
     least_digits: usize,
     sink: &mut Sink<'_>,
 ) {
-    let Some(start) = joined_value(text, end) else {
-        return;
-    };
     let stop = code_end(text, start, b"-");
     let written = text.get(start..stop).unwrap_or_default();
     let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -416,10 +311,7 @@ fn check_document(
     }
 }
 
-fn check_account(text: &[u8], end: usize, sink: &mut Sink<'_>) {
-    let Some(start) = joined_value(text, end) else {
-        return;
-    };
+fn check_account(text: &[u8], start: usize, sink: &mut Sink<'_>) {
     let stop = code_end(text, start, b"- ");
     let written = text.get(start..stop).unwrap_or_default();
     let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -440,6 +332,10 @@ fn check_record(text: &[u8], hit: &Hit, sink: &mut Sink<'_>) {
     if label.eq_ignore_ascii_case(b"mrn") && text.get(hit.at.end) == Some(&b'-') {
         start = hit.at.start;
     }
+    check_record_number(text, start, sink);
+}
+
+fn check_record_number(text: &[u8], start: usize, sink: &mut Sink<'_>) {
     let stop = code_end(text, start, b"-");
     let written = text.get(start..stop).unwrap_or_default();
     let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -448,10 +344,7 @@ fn check_record(text: &[u8], hit: &Hit, sink: &mut Sink<'_>) {
     }
 }
 
-fn check_postal_code(text: &[u8], end: usize, sink: &mut Sink<'_>) {
-    let Some(start) = joined_value(text, end) else {
-        return;
-    };
+fn check_postal_code(text: &[u8], start: usize, sink: &mut Sink<'_>) {
     let stop = code_end(text, start, b"- ");
     let written = text.get(start..stop).unwrap_or_default();
     let digits = written.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -462,86 +355,10 @@ fn check_postal_code(text: &[u8], end: usize, sink: &mut Sink<'_>) {
     }
 }
 
-fn check_date(text: &[u8], end: usize, sink: &mut Sink<'_>) {
-    let Some(start) = joined_value(text, end) else {
-        return;
-    };
-    let Some(stop) = numeric_date_end(text, start).or_else(|| worded_date_end(text, start)) else {
-        return;
-    };
-    sink.push(&BIRTH_DATE, start..stop, 85);
-}
-
-fn numeric_date_end(text: &[u8], start: usize) -> Option<usize> {
-    let mut parts = [0u32; 3];
-    let mut at = start;
-    let mut separator = None;
-    for (index, part) in parts.iter_mut().enumerate() {
-        if index > 0 {
-            let byte = *text.get(at).filter(|byte| matches!(byte, b'-' | b'/' | b'.'))?;
-            if separator.is_some_and(|first| first != byte) {
-                return None;
-            }
-            separator = Some(byte);
-            at += 1;
-        }
-        let digits = text
-            .get(at..)?
-            .iter()
-            .take(5)
-            .take_while(|byte| byte.is_ascii_digit());
-        let mut length = 0;
-        for digit in digits {
-            *part = *part * 10 + u32::from(*digit - b'0');
-            length += 1;
-        }
-        if length == 0 || length > 4 {
-            return None;
-        }
-        at += length;
+fn check_date(text: &[u8], start: usize, sink: &mut Sink<'_>) {
+    if let Some(stop) = date::end(text, start) {
+        sink.push(&BIRTH_DATE, start..stop, 85);
     }
-    let [first, second, third] = parts;
-    let possible = is_date(second, third) || is_date(second, first) || is_date(first, second);
-    (possible && !text.get(at).is_some_and(u8::is_ascii_alphanumeric)).then_some(at)
-}
-
-/// `12 March 1990`, `March 12, 1990`.
-fn worded_date_end(text: &[u8], start: usize) -> Option<usize> {
-    const MONTHS: [&[u8]; 12] = [
-        b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec",
-    ];
-    let mut at = start;
-    let (mut month, mut year) = (false, None);
-    for _ in 0..3 {
-        let rest = text.get(at..)?;
-        let length = rest
-            .iter()
-            .take(16)
-            .take_while(|byte| byte.is_ascii_alphanumeric())
-            .count();
-        let word = rest.get(..length)?;
-        if word.first().is_some_and(u8::is_ascii_digit) {
-            if length == 4 {
-                year = Some(at + length);
-            }
-        } else {
-            month |= MONTHS.iter().any(|name| {
-                word.get(..3)
-                    .is_some_and(|start| start.eq_ignore_ascii_case(name))
-            });
-        }
-        at += length;
-        at += text
-            .get(at..)?
-            .iter()
-            .take(2)
-            .take_while(|byte| matches!(byte, b' ' | b',' | b'.'))
-            .count();
-        if year.is_some() {
-            break;
-        }
-    }
-    year.filter(|_| month)
 }
 
 #[cfg(test)]
@@ -560,6 +377,65 @@ mod tests {
         check("Account: 9406135368, x", &[("bank-account", "9406135368")]);
         check("(MRN: MRN-8951477)", &[("medical-record", "MRN-8951477")]);
         check("My zip code is 76400", &[("postal-code", "76400")]);
+    }
+
+    #[test]
+    fn dates_of_birth_in_other_forms_and_languages() {
+        for (text, date) in [
+            ("Geburtsdatum: 3. Mai 1979", "3. Mai 1979"),
+            ("n\u{e9}e le 5 juillet 1974 \u{e0} Lyon", "5 juillet 1974"),
+            ("Data di nascita: 12/03/1985", "12/03/1985"),
+            ("Дата рождения: 12 марта 1985 г.", "12 марта 1985"),
+            ("生年月日\u{ff1a}1985年3月12日", "1985年3月12日"),
+            ("<dob>1982-09-19</dob>", "1982-09-19"),
+            ("birthDate=1982-09-19T00:00:00Z", "1982-09-19"),
+            ("DOB=19820919", "19820919"),
+        ] {
+            check(text, &[("date-of-birth", date)]);
+        }
+        check("dob: 82091999, dob > 12, born free in 1966", &[]);
+        check("passeport n\u{b0} 14AB12345", &[("passport", "14AB12345")]);
+    }
+
+    #[test]
+    fn values_below_labels() {
+        check(
+            "name,ssn,dob\nHarold Bixby,254-30-7716,03/14/1962\n",
+            &[
+                ("person-name", "Harold Bixby"),
+                ("us-ssn", "254-30-7716"),
+                ("date-of-birth", "03/14/1962"),
+            ],
+        );
+        check(
+            "id,phone number,Account\n1,2125550187,73289104\n",
+            &[("phone", "2125550187"), ("bank-account", "73289104")],
+        );
+        check("x\tpassport\nA\t533401288\n", &[("passport", "533401288")]);
+        check(
+            "first_name,last_name\nXyla,Quorn\nN/A,Demir\n",
+            &[
+                ("person-name", "Xyla"),
+                ("person-name", "Quorn"),
+                ("person-name", "Demir"),
+            ],
+        );
+        check(
+            "| DOB | City |\n|---|---|\n| 1982-09-19 | Rome |",
+            &[("date-of-birth", "1982-09-19")],
+        );
+        check(
+            "street,city\n77 Massachusetts Ave,Cambridge\n",
+            &[("postal-address", "77 Massachusetts Ave")],
+        );
+    }
+
+    #[test]
+    fn what_stands_below_other_headings() {
+        check("name,size\nBackup Job,1982-09-19\n", &[]);
+        check("the account, or\n21255501, or\n", &[]);
+        check("account,type\nopen,1\nclosed,73289104\n", &[]);
+        check("dob count,total\n1982-09-19,19820919\n", &[]);
     }
 
     #[test]

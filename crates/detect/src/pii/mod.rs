@@ -61,7 +61,7 @@ impl Pii {
         ];
         let mut rules: Vec<_> = fixed
             .into_iter()
-            .chain(ids::all().map(|id| &id.rule))
+            .chain(ids::rules())
             .map(PiiRule::describe)
             .collect();
         rules.sort_by(|a, b| a.rule.cmp(&b.rule));
@@ -107,6 +107,7 @@ impl Pii {
         if after == b':' || before == b':' || after.is_ascii_hexdigit() || before.is_ascii_hexdigit() {
             net::check_colons(text, digit, sink);
         }
+        ids::punctuated::check(text, digit, run, after, sink);
         if !before.is_ascii_alphanumeric() {
             phone::check(text, digit, run, sink);
             if run <= 5 {

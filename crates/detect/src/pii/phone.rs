@@ -7,6 +7,8 @@
 mod plan;
 mod read;
 
+use std::ops::Range;
+
 use super::context::ContextWords;
 use super::rule::{PiiRule, Sink};
 use read::Written;
@@ -21,7 +23,7 @@ const WORDS_BEFORE: ContextWords = ContextWords::new(&[
     "phone",
     "tel",
     "call",
-    "mobile",
+    "mobil",
     "cell",
     "fax",
     "contact",
@@ -42,11 +44,57 @@ const WORDS_BEFORE: ContextWords = ContextWords::new(&[
     "celular",
     "landline",
     "text me",
+    "text him",
+    "text her",
+    "text us",
+    "msisdn",
+    "llámame",
+    "llamame",
+    "llámanos",
+    "llamar al",
+    "llame al",
+    "número es",
+    "numero es",
+    "mi número",
+    "chiamami",
+    "chiamare",
+    "chiama il",
+    "numero è",
+    "appelez",
+    "appelle",
+    "joindre",
+    "joignable",
+    "numéro est",
+    "bel me",
+    "bel ons",
+    "bel naar",
+    "rufen sie",
+    "ruf mich",
+    "anrufen",
     "extension",
     "office",
     "number is",
     "number to",
     "my number",
+]);
+/// Asked for only where such letters stand: a word that starts with none of ours can start at any byte.
+const WORDS_BEYOND_ASCII: ContextWords = ContextWords::new(&[
+    "звони",
+    "Звони",
+    "позвони",
+    "Позвони",
+    "тел",
+    "Тел",
+    "моб",
+    "Моб",
+    "电话",
+    "電話",
+    "手机",
+    "手機",
+    "携帯",
+    "전화",
+    "휴대폰",
+    "연락처",
 ]);
 const WORDS_AFTER: ContextWords =
     ContextWords::new(&["office", "fax", "mobile", "cell", "home", "work", "desk", "tel"]);
@@ -73,12 +121,33 @@ pub(crate) fn check(text: &[u8], digit: usize, run: usize, sink: &mut Sink<'_>) 
         return;
     }
     let named = WORDS_BEFORE.before(text, written.span.start, REACH_BEFORE)
+        || is_named_beyond_ascii(text, written.span.start)
         || WORDS_AFTER.within(
             text,
             written.span.end..(written.span.end + REACH_AFTER).min(text.len()),
         );
     let sure = if named { sure.max(80) } else { sure };
     sink.push(&PHONE, written.span, sure);
+}
+
+fn is_named_beyond_ascii(text: &[u8], start: usize) -> bool {
+    let before = text.get(start.saturating_sub(REACH_BEFORE)..start);
+    !before.is_none_or(<[u8]>::is_ascii) && WORDS_BEYOND_ASCII.before(text, start, REACH_BEFORE)
+}
+
+/// Decides about a cell below a label such as phone: any number that could be one is.
+pub(crate) fn check_column(text: &[u8], cell: &Range<usize>, sink: &mut Sink<'_>) {
+    let written = text.get(cell.clone()).unwrap_or_default();
+    let Some(lead) = written.iter().position(u8::is_ascii_digit) else {
+        return;
+    };
+    // Read by itself: a number in the cell before is no part of it.
+    if let Some(number) = read::number(written, lead)
+        && number.span.start == 0
+        && sureness(&number) > 0
+    {
+        sink.push(&PHONE, cell.start..cell.start + number.span.end, 80);
+    }
 }
 
 /// Whether more digits may follow those that end at a place.
@@ -99,7 +168,7 @@ fn sureness(written: &Written) -> u8 {
     }
     if let Some(rest) = digits.strip_prefix(b"00").or_else(|| digits.strip_prefix(b"011"))
         && written.groups() > 1
-        && international(rest) > 0
+        && !matches!(plan::judge(rest), plan::Verdict::Impossible)
     {
         return 75;
     }
@@ -122,6 +191,8 @@ fn international(digits: &[u8]) -> u8 {
     match plan::judge(digits) {
         plan::Verdict::Planned => 96,
         plan::Verdict::Possible => 75,
+        // Plans change, and people write what is left over from old ones: then the words nearby decide.
+        plan::Verdict::Impossible if (FEWEST_DIGITS..=15).contains(&digits.len()) => 15,
         plan::Verdict::Impossible => 0,
     }
 }
@@ -168,6 +239,18 @@ mod tests {
         );
         check("Phone: 3660170548", &[("phone", "3660170548")]);
         check("call me on 450 0840?", &[("phone", "450 0840")]);
+        for (before, number) in [
+            ("text him at ", "2125550187"),
+            ("Ll\u{e1}mame al ", "55 1234 5678"),
+            ("Chiamami al ", "347 1234567"),
+            ("Bel me op ", "06-12345678"),
+            ("Rufen Sie mich an: ", "0171/2345678"),
+            ("Mobil: ", "0171 2345678"),
+            ("电话：", "13812345678"),
+            ("phone: ", "+52 1 55 1234 5678"),
+        ] {
+            check(&format!("{before}{number}"), &[("phone", number)]);
+        }
     }
 
     #[test]
@@ -176,5 +259,6 @@ mod tests {
         check("1700000000 items, 3660170548 bytes, 12 345 678 rows", &[]);
         check("isbn 978-3-16-148410-0", &[]);
         check("+1 23", &[]);
+        check("offset +99912345678, 号码 13812345", &[]);
     }
 }

@@ -69,6 +69,11 @@ impl<'a> Sink<'a> {
         percent >= self.least.as_percent()
     }
 
+    /// How many findings there are, with those of others.
+    pub(crate) fn count(&self) -> usize {
+        self.found.len()
+    }
+
     pub(crate) fn push(&mut self, rule: &PiiRule, span: Range<usize>, percent: u8) {
         if self.wants(percent) && !span.is_empty() {
             self.found.push(Finding {

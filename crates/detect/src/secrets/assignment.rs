@@ -7,9 +7,10 @@ use std::ops::Range;
 
 use super::bounds::{ahead, behind};
 use super::exclude::{Harmless, contains_any_case, has_hash_form, is_stock_word, never_a_secret, not_random};
-use super::name::{Promise, name_around, promise};
-use super::shape::{Alphabet, entropy, is_uuid};
+use super::name::{Promise, follows_table_word, name_around, promise};
+use super::shape::{Alphabet, entropy, is_uuid, is_word_like};
 use super::value::{Joint, Value, value_after};
+use crate::table::{Column, MISFITS};
 
 /// The words whose presence makes a name worth reading. `pass` covers password, passwd and passphrase.
 pub(super) const WORDS: &[&str] = &[
@@ -36,19 +37,24 @@ pub(super) struct Assignment {
 
 /// Judges the word at `word`: is it part of a name that is given a secret?
 pub(super) fn judge(text: &[u8], word: &Range<usize>) -> Option<Assignment> {
-    let name = name_around(text, word);
+    let name = name_around(text, &without_separator(text, word));
     let value = value_after(text, &name).or_else(|| dashed(text, &name))?;
     let bytes = text.get(value.span.clone())?;
     if bytes.len() < 5 || (value.joint == Joint::Loose && !could_be_random(bytes)) {
         return None;
     }
     let promise = promise(text.get(name.clone())?)?;
+    if promise == Promise::Key && follows_table_word(text, &name) {
+        return None;
+    }
     if is_stock_word(bytes) || same_as_name(text, &name, bytes) {
         return None;
     }
     let is_sequence = promise == Promise::Secret && not_random(bytes) == Some(Harmless::Sequence);
     let confidence = match promise {
-        _ if value.joint == Joint::Loose => {
+        Promise::PerhapsPassword => is_mixed(bytes).then_some(60),
+        Promise::Password if value.joint.is_told() => is_mixed(bytes).then_some(60),
+        _ if value.joint == Joint::Loose || value.joint.is_told() => {
             let is_named_uuid = is_uuid(bytes) && promise == Promise::Secret;
             (is_named_uuid || (!is_uuid(bytes) && is_random(bytes, 12))).then_some(50)
         }
@@ -69,6 +75,78 @@ pub(super) fn judge(text: &[u8], word: &Range<usize>) -> Option<Assignment> {
         span: value.span,
         confidence,
     })
+}
+
+/// The values of a column whose heading is the name around a word: `username,password` and rows below.
+pub(super) fn in_column(text: &[u8], word: &Range<usize>) -> Vec<Assignment> {
+    let mut held = Vec::new();
+    let name = name_around(text, word);
+    let Some(column) = Column::below(text, &name) else {
+        return held;
+    };
+    let Some(promise) = text.get(name).and_then(promise) else {
+        return held;
+    };
+    let mut misfits = 0;
+    for cell in column.filter(|cell| !cell.is_empty()) {
+        let bytes = text.get(cell.clone()).unwrap_or_default();
+        let convinces = match promise {
+            Promise::Password | Promise::PerhapsPassword => is_mixed(bytes),
+            Promise::Secret => is_random(bytes, 16),
+            Promise::Mentioned | Promise::Key | Promise::Label => false,
+        };
+        if convinces && !is_stock_word(bytes) && never_a_secret(bytes).is_none() {
+            held.push(Assignment {
+                promise,
+                span: cell,
+                confidence: 60,
+            });
+        } else {
+            misfits += 1;
+        }
+        if misfits > MISFITS {
+            break;
+        }
+    }
+    held
+}
+
+/// A short word is looked for with what follows it, which is no part of the name.
+fn without_separator(text: &[u8], word: &Range<usize>) -> Range<usize> {
+    let last = word.end.checked_sub(1).and_then(|last| text.get(last));
+    match last {
+        Some(b':' | b'=' | b'"') => word.start..word.end - 1,
+        _ => word.clone(),
+    }
+}
+
+/// Whether a value is more than words where only a sentence, a table or an unsure name says that it is a password: letters
+/// with digits or signs among them, as people are made to choose them.
+fn is_mixed(bytes: &[u8]) -> bool {
+    let alphabet = Alphabet::of(bytes);
+    if !(8..=64).contains(&bytes.len())
+        || alphabet.letters() == 0
+        || !bytes.iter().all(u8::is_ascii_graphic)
+        || bytes.iter().any(|byte| b"()[]{}\\<>|\"".contains(byte))
+        || contains_any_case(bytes, b"://")
+        || matches!(
+            not_random(bytes),
+            Some(Harmless::Locator | Harmless::NamedHash | Harmless::Uuid)
+        )
+    {
+        return false;
+    }
+    let has_sign = bytes.iter().any(|byte| b"!#$%^&*@+=?~".contains(byte));
+    let is_hyphenated = bytes.contains(&b'-') && is_word_like(bytes);
+    let has_hump = bytes
+        .windows(2)
+        .any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()));
+    if alphabet.digits == 0 {
+        return has_sign && has_hump;
+    }
+    // No identifier starts with a digit.
+    let is_no_name = bytes.first().is_some_and(u8::is_ascii_digit) && has_hump;
+    !is_hyphenated && (has_sign || is_no_name || !is_word_like(bytes))
 }
 
 /// `NAME-value`: a dash joins a name to a value that begins with no word.

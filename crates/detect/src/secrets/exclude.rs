@@ -155,7 +155,8 @@ fn is_locator(value: &[u8]) -> bool {
     let file_ends = [
         ".pem", ".key", ".crt", ".cer", ".p12", ".pfx", ".json", ".txt", ".yml", ".yaml", ".xml", ".env",
         ".js", ".ts", ".py", ".go", ".rs", ".com", ".org", ".net", ".io", ".md", ".html", ".jks", ".keytab",
-        ".conf", ".toml", ".php",
+        ".conf", ".toml", ".php", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".pdf", ".csv", ".log", ".gz",
+        ".zip", ".tar",
     ];
     let letters = Alphabet::of(value).letters();
     contains_any_case(value, b"://")
@@ -209,7 +210,7 @@ pub(super) fn starts_with_any_case(text: &[u8], start: &[u8]) -> bool {
         .is_some_and(|head| head.eq_ignore_ascii_case(start))
 }
 
-fn ends_with_any_case(text: &[u8], end: &[u8]) -> bool {
+pub(super) fn ends_with_any_case(text: &[u8], end: &[u8]) -> bool {
     text.len()
         .checked_sub(end.len())
         .and_then(|from| text.get(from..))

@@ -35,7 +35,9 @@ pub(super) fn in_url(text: &[u8], at: &Range<usize>) -> Option<Range<usize>> {
     let names_host = authority
         .get(host + 1)
         .is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'[' | b'$' | b'{'));
-    (names_host && is_login(login.get(..colon)?, password)).then(|| at.end + colon + 1..at.end + host)
+    let user = login.get(..colon)?;
+    let is_default = user.eq_ignore_ascii_case(password) && is_near_host(authority.get(host + 1..)?);
+    (names_host && !is_default && is_login(user, password)).then(|| at.end + colon + 1..at.end + host)
 }
 
 /// `curl -u user:password`: the password, at the `-u ` or `--user `.
@@ -57,8 +59,12 @@ pub(super) fn on_command_line(text: &[u8], at: &Range<usize>) -> Option<Range<us
     is_login(user_bytes, password_bytes).then_some(password)
 }
 
-/// `psexec ... -p password`, `sshpass -p password`, `docker login -p password`: the password, at the `-p `.
+/// `psexec ... -p password`, `sshpass -p password`, `docker login -p password`: the password, at the `-p ` or at the
+/// command that glues it to its flag.
 pub(super) fn after_flag(text: &[u8], at: &Range<usize>) -> Option<Range<usize>> {
+    if text.get(at.start) != Some(&b'-') {
+        return after_glued_flag(text, at);
+    }
     if !is_flag(text, at) {
         return None;
     }
@@ -81,6 +87,28 @@ pub(super) fn after_flag(text: &[u8], at: &Range<usize>) -> Option<Range<usize>>
     let password = unquoted(text, shell_word(text, at.end));
     let bytes = text.get(password.clone())?;
     (bytes.len() >= 4 && never_a_secret(bytes).is_none() && !is_stock_word(bytes)).then_some(password)
+}
+
+/// `mysql -uroot -ppassword`: the password, at the command.
+fn after_glued_flag(text: &[u8], at: &Range<usize>) -> Option<Range<usize>> {
+    let rest = ahead(text, at.end, 160);
+    let end = rest
+        .iter()
+        .position(|byte| matches!(byte, b'\n' | b'|' | b';' | b'&' | b'`'))
+        .unwrap_or(rest.len());
+    let line = rest.get(..end)?;
+    let flag = line
+        .windows(3)
+        .position(|window| matches!(window, [b' ', b'-', b'p']))?;
+    let password = unquoted(text, shell_word(text, at.end + flag + 3));
+    let glued = password.start <= at.end + flag + 4;
+    let bytes = text.get(password.clone())?;
+    let convinces = bytes.len() >= 6
+        && bytes.iter().any(u8::is_ascii_digit)
+        && bytes.iter().any(u8::is_ascii_alphabetic)
+        && never_a_secret(bytes).is_none()
+        && !is_stock_word(bytes);
+    (glued && convinces && !line.get(flag + 3)?.is_ascii_whitespace()).then_some(password)
 }
 
 /// `Server=...;User Id=...;Password=value;`: the value, at the `password` or `pwd`. A whole connection string says that
@@ -169,6 +197,18 @@ fn is_login(user: &[u8], password: &[u8]) -> bool {
         && never_a_secret(user).is_none()
         && !is_stock_word(password)
         && !(same && is_stock_word(user))
+}
+
+/// This machine, or a host without a domain: where `guest:guest` is what the software comes with.
+fn is_near_host(host: &[u8]) -> bool {
+    let name = match host {
+        [b'[', rest @ ..] => return rest.starts_with(b"::1]"),
+        _ => host.split(|byte| *byte == b':').next().unwrap_or_default(),
+    };
+    let is_label = name
+        .iter()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    is_label || name.starts_with(b"127.") || name == b"0.0.0.0"
 }
 
 fn ends_authority(byte: u8) -> bool {

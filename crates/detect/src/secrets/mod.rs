@@ -45,7 +45,7 @@ const EMBEDDED: &[&str] = &[
 pub struct Secrets {
     rules: Vec<Rule>,
     structured: Vec<(Structured, RuleId)>,
-    generic: [(Promise, RuleId); 5],
+    generic: [(Promise, RuleId); 6],
 }
 
 impl Secrets {
@@ -80,6 +80,7 @@ impl Secrets {
             .to_vec();
         let generic = [
             (Promise::Password, RuleId::new("generic-password")),
+            (Promise::PerhapsPassword, RuleId::new("generic-password")),
             (Promise::Secret, RuleId::new("generic-secret")),
             (Promise::Mentioned, RuleId::new("generic-secret")),
             (Promise::Key, RuleId::new("generic-key")),
@@ -160,13 +161,12 @@ impl RuleFamily for Secrets {
             literals.extend(kind.literals().iter().map(|literal| match kind {
                 Structured::PrivateKey => Literal::exact(*literal, tag),
                 Structured::SignedToken => Literal::exact(*literal, tag).at_word_start(),
-                Structured::BasicHeader | Structured::BearerHeader => {
+                Structured::BasicHeader | Structured::BearerHeader | Structured::FlagPassword => {
                     Literal::any_case(*literal, tag).at_word_start()
                 }
-                Structured::UrlPassword
-                | Structured::CurlPassword
-                | Structured::FlagPassword
-                | Structured::ConnectionString => Literal::any_case(*literal, tag),
+                Structured::UrlPassword | Structured::CurlPassword | Structured::ConnectionString => {
+                    Literal::any_case(*literal, tag)
+                }
             }));
         }
         let generic = after_rules.saturating_add(self.structured.len() as u32);
@@ -174,6 +174,11 @@ impl RuleFamily for Secrets {
             assignment::WORDS
                 .iter()
                 .map(|word| Literal::any_case(*word, generic)),
+        );
+        literals.extend(
+            name::FOREIGN
+                .iter()
+                .map(|word| Literal::any_case(*word, generic).at_word_start()),
         );
         literals
     }
@@ -187,12 +192,15 @@ impl RuleFamily for Secrets {
                 kind.judge(text, &hit.at)
                     .map(|span| finding(id, span, kind.confidence())),
             );
-        } else if let Some(held) = assignment::judge(text, &hit.at) {
-            let confidence = Confidence::percent(held.confidence);
-            found.extend(
-                self.generic_id(held.promise)
-                    .map(|id| finding(id, held.span, confidence)),
-            );
+        } else {
+            let held = assignment::judge(text, &hit.at).into_iter();
+            for held in held.chain(assignment::in_column(text, &hit.at)) {
+                let confidence = Confidence::percent(held.confidence);
+                found.extend(
+                    self.generic_id(held.promise)
+                        .map(|id| finding(id, held.span, confidence)),
+                );
+            }
         }
     }
 
@@ -287,7 +295,7 @@ impl Structured {
             Self::SignedToken => &["eyJ"],
             Self::UrlPassword => &["://"],
             Self::CurlPassword => &["-u ", "--user "],
-            Self::FlagPassword => &["-p "],
+            Self::FlagPassword => &["-p ", "mysql", "mariadb"],
             Self::ConnectionString => &["password", "pwd"],
             Self::BasicHeader => &["basic "],
             Self::BearerHeader => &["bearer ", "bearer: "],

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::bounds::ahead;
+use super::bounds::{ahead, behind};
+use super::exclude::ends_with_any_case;
 
 /// The most bytes of a name that are read before and after the word that drew attention.
 const REACH_BACK: usize = 64;
@@ -13,6 +14,8 @@ const REACH_ON: usize = 48;
 pub(super) enum Promise {
     /// A password: people choose these, so words count.
     Password,
+    /// A word for a password that also means other things, or one of another language.
+    PerhapsPassword,
     /// A secret, token or key for access: drawn at random.
     Secret,
     /// The same, but the word stands in the middle of the name, so the value has more to prove.
@@ -47,8 +50,40 @@ pub(super) fn name_around(text: &[u8], word: &Range<usize>) -> Range<usize> {
     word.start - back + leading..word.end + on
 }
 
+/// The words for a password in other languages and in short, whole and in lower case; `mot de passe` goes by its last word.
+/// Many of them mean other things too, so what follows must look like a password.
+pub(super) const FOREIGN: &[&str] = &[
+    "mot de passe",
+    "contraseña",
+    "contrasena",
+    "clave",
+    "senha",
+    "kennwort",
+    "wachtwoord",
+    "hasło",
+    "haslo",
+    "lösenord",
+    "salasana",
+    "пароль",
+    "Пароль",
+    "ПАРОЛЬ",
+    "密码",
+    "密碼",
+    "パスワード",
+    "비밀번호",
+    "pw:",
+    "pw=",
+    "pw\"",
+];
+
 /// What the name promises, if anything.
 pub(super) fn promise(name: &[u8]) -> Option<Promise> {
+    if !name.is_ascii() {
+        return FOREIGN
+            .iter()
+            .any(|word| ends_with_any_case(name, word.as_bytes()))
+            .then_some(Promise::PerhapsPassword);
+    }
     let words = Words::of(name);
     if words.has(DISCLAIMERS) {
         return None;
@@ -69,6 +104,13 @@ pub(super) fn promise(name: &[u8]) -> Option<Promise> {
     {
         return Some(Promise::Password);
     }
+    if last == "pw" || FOREIGN.contains(&last) || (last == "passe" && words.last(1) == "de") {
+        return Some(Promise::PerhapsPassword);
+    }
+    // `secret_key_base`, by which a web framework signs its cookies.
+    if last == "base" && words.last(1) == "key" && words.last(2) == "secret" {
+        return Some(Promise::Secret);
+    }
     if last == "key" && words.pair_before_key() || SECRET_WORDS.contains(&last) {
         return Some(Promise::Secret);
     }
@@ -84,6 +126,24 @@ pub(super) fn promise(name: &[u8]) -> Option<Promise> {
         return (!words.has(TABLE_WORDS)).then_some(Promise::Key);
     }
     (!TAILS.contains(&last) && words.mentions_secret()).then_some(Promise::Mentioned)
+}
+
+/// Whether the word before a name makes its key that of a table: `cache key`, `S3 key`.
+pub(super) fn follows_table_word(text: &[u8], name: &Range<usize>) -> bool {
+    let before = behind(text, name.start, REACH_BACK);
+    let Some(before) = before.strip_suffix(b" ") else {
+        return false;
+    };
+    let length = before
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_alphanumeric())
+        .count();
+    let word = before.get(before.len() - length..).unwrap_or_default();
+    word.eq_ignore_ascii_case(b"s3")
+        || TABLE_WORDS
+            .iter()
+            .any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// Whether what follows a dash or a dot goes on with the name rather than beginning a value.
@@ -181,7 +241,7 @@ const DISCLAIMERS: &[&str] = &[
 const TABLE_WORDS: &[&str] = &[
     "primary", "foreign", "cache", "sort", "partition", "row", "bucket", "object", "schema", "sequence",
     "registry", "hot", "group", "index", "idx", "lookup", "translation", "locale", "unique", "shard",
-    "routing", "dedup", "idempotency", "map", "dict", "hash", "kms", "cmk", "press", "pressed", "down",
+    "routing", "dedup", "dedupe", "idempotency", "map", "dict", "hash", "kms", "cmk", "press", "pressed", "down",
     "up", "candidate", "natural", "composite", "column", "field", "dictionary", "config", "state",
     "query", "react", "item", "list", "host", "known", "event", "feature", "flag", "monkey", "turkey",
     "whiskey", "donkey", "hockey", "jockey", "message", "label", "i18n", "issue", "project", "parent",
@@ -219,6 +279,13 @@ mod tests {
             ("AccountKey", Some(Promise::Secret)),
             ("private-key", Some(Promise::Secret)),
             ("ngrok.authtoken", Some(Promise::Secret)),
+            ("mot de passe", Some(Promise::PerhapsPassword)),
+            ("db_pw", Some(Promise::PerhapsPassword)),
+            ("nueva contraseña", Some(Promise::PerhapsPassword)),
+            ("Пароль", Some(Promise::PerhapsPassword)),
+            ("enclave", None),
+            ("impasse", None),
+            ("config.secret_key_base", Some(Promise::Secret)),
             ("mySecretString", Some(Promise::Mentioned)),
             ("some_api_token_123", Some(Promise::Secret)),
             ("acme_key", Some(Promise::Key)),

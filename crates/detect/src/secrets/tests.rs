@@ -195,6 +195,12 @@ fn structured_secrets() {
         "tr0ub4dor",
     );
     check("command-line-password", "sshpass -p {} ssh host", "tr0ub4dor");
+    check("command-line-password", "mysql -uroot -p{} crm", "tr0ub4dor");
+    check(
+        "command-line-password",
+        "mysqldump -h db1 -p'{}' crm",
+        "tr0ub4dor",
+    );
     check(
         "connection-string-password",
         "Server=db;Database=app;User Id=app;Password={};",
@@ -226,6 +232,102 @@ fn assignments() {
     check("generic-secret", "api_token: {}", &uuid());
     check("generic-key", "acme_key = {}", &noise(ALNUM, 32));
     check("generic-secret", "acme SECRET {}", &noise(LOWER, 32));
+}
+
+#[test]
+fn names_and_values_in_fields_side_by_side() {
+    for text in [
+        "- name: DB_PASSWORD\n  value: \"{}\"",
+        "{\"key\":\"password\",\"value\":\"{}\"}",
+        "variable \"db_password\" {\n  type = string\n  default = \"{}\"\n}",
+        "| password | {} |",
+        "username,password\nbob,{}\n",
+    ] {
+        check("generic-password", text, "tr0ub4dorX7q");
+    }
+    check(
+        "generic-key",
+        "{\"name\":\"STRIPE_KEY\",\"value\":\"{}\"}",
+        &noise(ALNUM, 32),
+    );
+    for text in [
+        "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: db-main-7\n      key: password",
+        "- name: DB_PASSWORD\n  value: ${DB_PASSWORD}",
+        "variable \"db_password\" {\n  type = string\n  sensitive = true\n}",
+        "| password | string | the new password, 8 to 64 characters |",
+        "| password | sha256 | yes |",
+        "user,password\nbob,changeme\nann,********\n",
+        "    colon_token,\n    ty: Box::new(ty),\n",
+        "mysql -h db1 -P3306 -p crm1234",
+        "mysql -uroot -p$MYSQL_PWD1 crm",
+        "mysql; docker run -p8080:80",
+    ] {
+        check_nothing(text);
+    }
+}
+
+#[test]
+fn passwords_in_sentences_and_other_languages() {
+    for text in [
+        "the wifi password is {}",
+        "my password is {}.",
+        "The root password for db01 is {}, keep it safe.",
+        "Your temporary password is: {}",
+        "Mot de passe : {}",
+        "contrase\u{f1}a: {}",
+        "senha: {}",
+        "hasło: {}",
+        "пароль: {}",
+        "密码：{}",
+        "db_pw={}",
+    ] {
+        check("generic-password", text, "Sunflower#2024");
+    }
+    check("generic-password", "Your temporary password is: {}", "9mPLyOpdr3");
+    for text in ["The API key for staging is {}, rotate it", "API key for prod: {}"] {
+        check("generic-key", text, &noise(ALNUM, 32));
+    }
+    for text in [
+        "the password is required, and the password is incorrect!",
+        "The password is case-sensitive. The password is base64-encoded.",
+        "Your password is expired; the password for this account was changed yesterday.",
+        "the key for this is in the manual",
+        "senha: obrigat\u{f3}ria",
+        "clave: valor_2",
+        "password: \"Contrase\u{f1}a\"",
+        "\"password\": \"Wachtwoord\"",
+        "the enclave: Sunflower#2024",
+    ] {
+        check_nothing(text);
+    }
+}
+
+#[test]
+fn what_software_comes_with_and_keys_of_tables() {
+    let hash = noise(HEX, 32);
+    for text in [
+        "postgres://postgres:postgres@localhost/db",
+        "amqp://guest:guest@rabbitmq:5672",
+        "mysql://root:root@127.0.0.1/test",
+        "http://admin:admin@[::1]:8080/",
+    ] {
+        check_nothing(text);
+    }
+    check(
+        "url-password",
+        "postgres://billing:{}@db.example.org/app",
+        "billing",
+    );
+    for name in ["cache key: ", "partition key ", "dedupe key=", "S3 key "] {
+        check_nothing(&format!("{name}{hash}"));
+    }
+    check_nothing(&format!("acme key: uploads/{hash}.png"));
+    check("generic-key", "acme key: {}", &hash);
+    check(
+        "generic-secret",
+        "config.secret_key_base = \"{}\"",
+        &noise(HEX, 128),
+    );
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! Where a value stands after a name: what separates the two, and where the value ends.
 
+mod sentence;
+mod sibling;
+
 use std::ops::Range;
 
+use super::bounds::behind;
 use super::exclude::starts_with_any_case;
 
 /// The longest value that an assignment is followed to.
@@ -21,6 +25,17 @@ pub(super) enum Joint {
     Argument,
     /// `name value`, `name-value`: nothing but a blank or a dash.
     Loose,
+    /// `the name for x is value`: a sentence.
+    Sentence,
+    /// `| name | value |`: two cells of a table.
+    Cell,
+}
+
+impl Joint {
+    /// Whether people tell the value, rather than a program or its configuration.
+    pub(super) fn is_told(self) -> bool {
+        matches!(self, Self::Sentence | Self::Cell)
+    }
 }
 
 /// A value and how it is written.
@@ -33,6 +48,9 @@ pub(super) struct Value {
 
 /// Finds the value that belongs to the name in `name`.
 pub(super) fn value_after(text: &[u8], name: &Range<usize>) -> Option<Value> {
+    if let Some(at) = sibling::value_start(text, name) {
+        return read(text, at, Joint::Assigned);
+    }
     let mut at = name.end;
     skip_closing(text, &mut at);
     let closes_quote = matches!(text.get(name.end), Some(b'"' | b'\'')) && at == name.end + 1;
@@ -50,7 +68,15 @@ pub(super) fn value_after(text: &[u8], name: &Range<usize>) -> Option<Value> {
         skip_blanks(text, &mut at);
         return read(text, at, Joint::Argument).filter(|value| value.quoted);
     }
+    if blanks > 0 && text.get(at) == Some(&b'|') && opens_cell(text, name.start) {
+        at += 1;
+        skip_blanks(text, &mut at);
+        return read(text, at, Joint::Cell);
+    }
     if blanks > 0 {
+        if let Some(at) = sentence::value_start(text, at) {
+            return read(text, at, Joint::Sentence).map(|value| without_full_stop(text, value));
+        }
         let is_flag = text.get(name.start.saturating_sub(2)..name.start) == Some(b"--");
         return read(text, at, if is_flag { Joint::Flag } else { Joint::Loose });
     }
@@ -78,6 +104,23 @@ fn read(text: &[u8], at: usize, joint: Joint) -> Option<Value> {
         joint,
         quoted: quote.is_some(),
     })
+}
+
+/// Whether a cell of a table opens before a place.
+fn opens_cell(text: &[u8], start: usize) -> bool {
+    behind(text, start, BLANKS).trim_ascii_end().ends_with(b"|")
+}
+
+/// The point that ends a sentence is no part of its last word.
+fn without_full_stop(text: &[u8], value: Value) -> Value {
+    let ends = text
+        .get(value.span.clone())
+        .is_some_and(|bytes| bytes.ends_with(b"."));
+    let end = value.span.end - usize::from(ends && !value.quoted);
+    Value {
+        span: value.span.start..end,
+        ..value
+    }
 }
 
 /// Where a value begins behind its opening quote, escaped or prefixed as some languages do, and the quote.
@@ -122,6 +165,8 @@ fn separator(text: &[u8], at: usize) -> Option<usize> {
         [b'=', b'=', b'='] | [b':', b':', b'='] => Some(3),
         [b':' | b'=' | b'?' | b'!', b'=', ..] | [b'=', b'>', ..] | [b'|', b'|', ..] => Some(2),
         [b'%', b'3', b'D' | b'd'] => Some(3),
+        // The colon of Chinese and Japanese text.
+        [0xef, 0xbc, 0x9a] => Some(3),
         [b':', b':', ..] => None,
         [b':' | b'=' | b'>', ..] => Some(1),
         _ => None,

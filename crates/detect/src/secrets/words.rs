@@ -39,5 +39,7 @@ pub(super) const STOCK: &[&str] = &[
     "stdin", "yyy", "abc", "foo", "bar", "baz", "qux", "mypassword", "my_password", "my-password",
     "userpass", "varchar", "unicode", "option", "file", "env", "return", "await", "new", "function",
     "const", "self", "this", "wrong", "incorrect", "expired", "reset", "changed", "forgot", "change",
-    "must", "should", "is", "was", "were", "the", "and", "or", "for", "with",
+    "must", "should", "is", "was", "were", "the", "and", "or", "for", "with", "passwort", "kennwort",
+    "contraseña", "contrasena", "clave", "senha", "wachtwoord", "hasło", "haslo", "lösenord", "salasana",
+    "parola", "пароль", "Пароль", "密码", "密碼", "パスワード", "비밀번호",
 ];

@@ -2,6 +2,7 @@
 
 use super::IdRule;
 use super::checks::{at, digit, is_monotone, luhn, number, weighted};
+use super::punctuated::{CNPJ_WORDS, RUT_WORDS, chilean, cnpj};
 use crate::pii::context::ContextWords;
 use crate::pii::rule::PiiRule;
 
@@ -157,6 +158,48 @@ pub(super) static RULES: &[IdRule] = &[
         grouped: 0,
         named: 95,
         words: ContextWords::new(&["curp"]),
+    },
+    IdRule {
+        rule: PiiRule::personal(
+            "br-cnpj",
+            "a Brazilian taxpayer number of a company",
+            "both check digits, and its name nearby",
+        ),
+        shape: "99999999999999",
+        groupings: &[],
+        holds: cnpj,
+        bare: 40,
+        grouped: 0,
+        named: 95,
+        words: CNPJ_WORDS,
+    },
+    IdRule {
+        rule: PiiRule::personal(
+            "cl-rut",
+            "a Chilean identity and tax number",
+            "its check character, and its name nearby",
+        ),
+        shape: "99999999*",
+        groupings: &[&[8, 1]],
+        holds: chilean,
+        bare: 10,
+        grouped: 30,
+        named: 92,
+        words: RUT_WORDS,
+    },
+    IdRule {
+        rule: PiiRule::personal(
+            "cl-rut",
+            "a Chilean identity and tax number",
+            "its check character, and its name nearby",
+        ),
+        shape: "9999999*",
+        groupings: &[&[7, 1]],
+        holds: chilean,
+        bare: 10,
+        grouped: 30,
+        named: 92,
+        words: RUT_WORDS,
     },
 ];
 

@@ -1,11 +1,15 @@
 //! Ids of Asia and Africa.
 
+mod east;
+
 use super::IdRule;
 use super::checks::{at, digit, is_date, is_monotone, luhn, number, verhoeff, weighted};
 use crate::pii::context::ContextWords;
 use crate::pii::rule::PiiRule;
 
-pub(super) static RULES: &[IdRule] = &[
+pub(super) static RULES: [&[IdRule]; 2] = [OTHERS, east::RULES];
+
+static OTHERS: &[IdRule] = &[
     IdRule {
         rule: PiiRule::personal(
             "in-aadhaar",

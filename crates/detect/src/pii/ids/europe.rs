@@ -1,6 +1,8 @@
 //! Ids of Europe.
 
+mod east;
 mod germany;
+mod north_and_west;
 mod united_kingdom;
 
 use super::IdRule;
@@ -8,7 +10,13 @@ use super::checks::{at, base36, digit, is_date, is_monotone, luhn, number, weigh
 use crate::pii::context::ContextWords;
 use crate::pii::rule::PiiRule;
 
-pub(super) static RULES: [&[IdRule]; 3] = [OTHERS, germany::RULES, united_kingdom::RULES];
+pub(super) static RULES: [&[IdRule]; 5] = [
+    OTHERS,
+    germany::RULES,
+    united_kingdom::RULES,
+    north_and_west::RULES,
+    east::RULES,
+];
 
 const NIF_WORDS: ContextWords = ContextWords::new(&["nif", "dni", "documento", "identificaci"]);
 

@@ -6,8 +6,10 @@
 mod americas;
 mod asia;
 pub(crate) mod checks;
+mod devices;
 mod europe;
 mod oceania;
+pub(crate) mod punctuated;
 
 use super::context::ContextWords;
 use super::rule::{PiiRule, Sink};
@@ -100,10 +102,17 @@ impl IdRule {
 }
 
 /// Every row.
-pub(crate) fn all() -> impl Iterator<Item = &'static IdRule> {
+fn all() -> impl Iterator<Item = &'static IdRule> {
     americas::RULES
         .iter()
         .chain(europe::RULES.into_iter().flatten())
-        .chain(asia::RULES)
+        .chain(asia::RULES.into_iter().flatten())
         .chain(oceania::RULES)
+        .chain(devices::RULES)
+}
+
+/// The rules of every row and of every punctuation, in words.
+pub(crate) fn rules() -> impl Iterator<Item = &'static PiiRule> {
+    let punctuated = punctuated::RULES.iter().map(|written| &written.rule);
+    all().map(|id| &id.rule).chain(punctuated)
 }
