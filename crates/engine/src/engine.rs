@@ -103,7 +103,7 @@ impl Engine {
             reviews: None,
             pooled: None,
             veils: Veils::new(),
-            headcount: Headcount::of(Headcount::STANDARD),
+            headcount: Headcount::of(Self::MOST_SESSIONS),
             settling: tokio::sync::Mutex::default(),
         }
     }

@@ -27,21 +27,28 @@ struct Counted {
 }
 
 impl Headcount {
-    /// What serves when nothing is configured: about a gigabyte of sessions.
-    pub(crate) const STANDARD: u64 = 1_000_000;
-
-    pub(crate) fn of(most: u64) -> Self {
+    pub(crate) fn of(most: usize) -> Self {
         Self {
-            most,
+            most: u64::try_from(most).unwrap_or(u64::MAX),
             counted: Mutex::default(),
+        }
+    }
+
+    /// Takes one off again that was not opened after all: coming back to a session must not use up the room of others.
+    async fn give_back(&self) {
+        if let Some(counted) = self.counted.lock().await.as_mut() {
+            counted.sessions = counted.sessions.saturating_sub(1);
         }
     }
 }
 
 impl Engine {
+    /// How many sessions there may be when nothing is configured: about a gigabyte of them.
+    pub const MOST_SESSIONS: usize = 1_000_000;
+
     /// The same with another bound on how many sessions there may be.
     #[must_use]
-    pub fn with_most_sessions(mut self, most: u64) -> Self {
+    pub fn with_most_sessions(mut self, most: usize) -> Self {
         self.headcount = Headcount::of(most);
         self
     }
@@ -54,7 +61,11 @@ impl Engine {
             let most = self.headcount.most;
             return Err(known.map_or(OpenSessionError::TooMany { most }, |_| OpenSessionError::Taken));
         }
-        self.store.open(opening).await.map_err(|error| match error {
+        let opened = self.store.open(opening).await;
+        if opened.is_err() {
+            self.headcount.give_back().await;
+        }
+        opened.map_err(|error| match error {
             OpenError::Taken => OpenSessionError::Taken,
             OpenError::Store(error) => AccessError::from(error).into(),
         })

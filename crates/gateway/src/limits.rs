@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tidegate_engine::Engine;
+
 /// How much one request may ask for. Whatever goes over is a typed answer, never unbounded work.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -36,7 +38,7 @@ impl Limits {
         connections: 4_096,
         idle: Duration::from_secs(60),
         streams: 1_024,
-        sessions: 1_000_000,
+        sessions: Engine::MOST_SESSIONS,
         drain: Duration::from_secs(10),
     };
 }

@@ -419,10 +419,9 @@ fn engine(
         exits,
         observer,
     });
-    let most = u64::try_from(config.limits.sessions).unwrap_or(u64::MAX);
     let mut engine = engine
         .with_context(context::rules(config)?)
-        .with_most_sessions(most);
+        .with_most_sessions(config.limits.sessions);
     if let Some(pooled) = pooled {
         engine = engine.with_pooled_record(pooled);
     }
