@@ -14,12 +14,11 @@ mod sandbox;
 
 use std::fs;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use run::gateway::{Gateway, create_token};
 use run::{Place, Ran};
 use sandbox::podman::{IMAGE, Podman};
-use sandbox::{Cable, Greeter, has, workspace};
+use sandbox::{Cable, Greeter, has, wait_until, workspace};
 use serde_json::json;
 
 fn can_contain() -> bool {
@@ -125,14 +124,9 @@ fn a_rise_takes_the_network_of_a_container_that_has_one_and_keeps_its_files() {
         command
     };
     let running = prepared(&script).stderr(Stdio::piped()).spawn().unwrap();
-    let since = Instant::now();
-    while !workspace.join("ready").exists() {
-        assert!(
-            since.elapsed() < Duration::from_secs(60),
-            "the container reaches nothing"
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the container reaches something", || {
+        workspace.join("ready").exists()
+    });
     let raised = json!({"name": "patients", "sensitivity": "confidential"});
     let (status, answer) = gateway.send(&token, "/v1/session/shared/datasets", Some(raised));
     assert_eq!(status, 200, "{answer}");

@@ -14,10 +14,9 @@ mod sandbox;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use run::{Place, Ran};
-use sandbox::{has, workspace};
+use sandbox::{has, wait_until, workspace};
 
 /// `tidegate run` in the workspace, which is all that it is told.
 fn run_there(place: &Place, args: &[&str], script: &str) -> Command {
@@ -120,14 +119,7 @@ fn a_configuration_that_is_not_there_cannot_be_made() {
         .stdin(Stdio::null())
         .spawn()
         .unwrap();
-    let since = Instant::now();
-    while !workspace.join("ready").exists() {
-        assert!(
-            since.elapsed() < Duration::from_secs(60),
-            "the command does not run"
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the command runs", || workspace.join("ready").exists());
     killed.kill().unwrap();
     killed.wait().unwrap();
     fs::remove_file(workspace.join("ready")).unwrap();

@@ -18,10 +18,9 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use run::{Place, Ran};
-use sandbox::{Cable, Greeter, can_isolate, has, program, workspace};
+use sandbox::{Cable, Greeter, can_isolate, has, program, wait_until, workspace};
 use serde_json::{Value, json};
 
 /// What leads somewhere, and nothing else may.
@@ -226,14 +225,6 @@ fn doctor_says_what_is_missing_and_how_to_get_it() {
     if has("bwrap") {
         let (code, here) = look(&std::env::var_os("PATH").unwrap());
         assert_eq!((code, &here["commands"]), (0, &json!(true)), "{here}");
-    }
-}
-
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let since = Instant::now();
-    while !holds() {
-        assert!(since.elapsed() < Duration::from_secs(60), "waited for: {what}");
-        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::run::Place;
 
@@ -26,6 +26,15 @@ pub(crate) fn has(program: &str) -> bool {
         eprintln!("skipped: {program} is not installed");
     }
     found
+}
+
+/// Waits for something that comes soon if it comes at all.
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !holds() {
+        assert!(since.elapsed() < Duration::from_secs(60), "waited for: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Whether this test can make networks and namespaces.
