@@ -43,7 +43,7 @@ impl Headcount {
 }
 
 impl Engine {
-    /// How many sessions there may be when nothing is configured: about a gigabyte of them.
+    /// How many sessions there may be when nothing is configured.
     pub const MOST_SESSIONS: usize = 1_000_000;
 
     /// The same with another bound on how many sessions there may be.
