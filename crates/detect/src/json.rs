@@ -5,7 +5,8 @@
 //! string hides its own behind a second layer. So each layer of escapes is taken off and scanned, with a map back to
 //! the bytes that were given. A text without a backslash is scanned as it is. Text that others wrote is scanned as it is in
 //! any case: what looks like an escape may be the name of a file, and what reads as a plain text may be parsed by its reader.
-//! What is left may spell values as URLs do (`bob%40example.com`), so percent signs are taken off last.
+//! What is left may spell values as URLs do (`bob%40example.com`), so percent signs are taken off then; and what a form says
+//! may be a document again (`payload=%7B%22to%22…`), so escapes are looked for under them once more.
 
 use crate::injection::InjectionContext;
 use crate::layer::Layer;
@@ -65,21 +66,39 @@ impl Detector {
         }
     }
 
-    /// Looks under the escapes that are left: they are the writing of a document inside a string, and then of a URL.
+    /// Looks under the escapes that are left: they are the writing of a document inside a string, of a URL, or of a
+    /// document inside a URL.
     fn read_on(&self, text: &[u8], mut read: Layers) -> Scan {
-        for (most, next) in [
-            (MAX_LAYERS, Layer::escapes as fn(&[u8]) -> Option<Layer>),
-            (MAX_LAYERS + MAX_PERCENTS, Layer::percents),
-        ] {
-            while read.layers.len() < most
-                && let Some(layer) = next(read.deepest(text))
-            {
-                let under = self.scan_unresolved(&layer.text);
-                read.add(layer, under);
-            }
+        let mut left = Left {
+            escapes: MAX_LAYERS.saturating_sub(read.layers.len()),
+            percents: MAX_PERCENTS,
+        };
+        while let Some(layer) = left.take_off(read.deepest(text)) {
+            let under = self.scan_unresolved(&layer.text);
+            read.add(layer, under);
         }
         Scan::of(read.findings)
     }
+}
+
+/// How many layers of each kind may still be taken off.
+struct Left {
+    escapes: usize,
+    percents: usize,
+}
+
+impl Left {
+    fn take_off(&mut self, text: &[u8]) -> Option<Layer> {
+        take_one(&mut self.escapes, || Layer::escapes(text))
+            .or_else(|| take_one(&mut self.percents, || Layer::percents(text)))
+    }
+}
+
+fn take_one(left: &mut usize, layer: impl FnOnce() -> Option<Layer>) -> Option<Layer> {
+    let rest = left.checked_sub(1)?;
+    let layer = layer()?;
+    *left = rest;
+    Some(layer)
 }
 
 /// The layers that were taken off a text, and what was found under each.
@@ -169,6 +188,11 @@ mod tests {
             ("Cookie: user=bob%40example.com", "email"),
             ("https://x.example/?c=4111%201111%201111%201111", "credit-card"),
             (r#"{"u":"https:\/\/x.example\/?e=bob%2540example.com"}"#, "email"),
+            (
+                "payload=%7B%22text%22%3A%22x%5Cn4111111111111111%22%7D",
+                "credit-card",
+            ),
+            ("payload=%7B%22to%22%3A%22bob%5Cu0040example.com%22%7D", "email"),
         ] {
             for scan in [
                 detector.scan_any(text.as_bytes()),

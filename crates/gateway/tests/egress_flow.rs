@@ -95,7 +95,8 @@ async fn the_label_and_the_request_itself_decide_and_a_denial_helps() {
     let marked = format!("\u{feff}[\"the key is {escaped}\"]");
     let broken = format!("[\"the key is {escaped}\"] and so on");
     let text = format!("\"the key is {escaped}\"");
-    for carried in [canary.clone(), json, form, lines, marked, broken, text] {
+    let hook = format!("payload=%7B%22note%22%3A%22the+key+is%5Cn{canary}%22%7D");
+    for carried in [canary.clone(), json, form, hook, lines, marked, broken, text] {
         let denied = post("public.test", &carried).await;
         assert!(denied.starts_with("HTTP/1.1 403 "), "{carried}: {denied}");
         assert_eq!(problem(&denied)["rule"], "arguments-above-ceiling", "{carried}");

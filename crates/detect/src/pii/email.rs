@@ -145,12 +145,15 @@ fn is_top_level(label: &[u8]) -> bool {
             .any(|ending| label.eq_ignore_ascii_case(ending.as_bytes()))
 }
 
+/// What may stand behind a URL in a table, a list or a text, where another value begins.
+const ENDS_URL: &[u8] = b"\"'`,;<>()[]{}";
+
 /// Whether what looks like a local part is the user or the password of a URL: `https://user:password@host`.
 fn is_userinfo(text: &[u8], start: usize) -> bool {
     let floor = start.saturating_sub(128);
     let before = text.get(floor..start).unwrap_or_default();
     let word = before
-        .rsplit(|byte| byte.is_ascii_whitespace() || *byte == b'"')
+        .rsplit(|byte| byte.is_ascii_whitespace() || ENDS_URL.contains(byte))
         .next()
         .unwrap_or_default();
     let scheme = word.windows(3).rposition(|part| part == b"://");
@@ -184,6 +187,12 @@ mod tests {
             "GET http://x.example/u/ann.b@example.org/edit?a=1#bob@example.org",
             &["ann.b@example.org", "bob@example.org"],
         );
+        for behind in [",", ";", ", ", "\",\"", "','", ">", ")("] {
+            check_all(
+                &format!("Acme,https://acme.example{behind}ann@acme.example"),
+                &["ann@acme.example"],
+            );
+        }
         let tracked =
             "utm_source=news&utm_medium=mail&utm_campaign=spring&ref=abcdefghijk&email=ann@example.org";
         check_all(tracked, &["ann@example.org"]);
