@@ -15,7 +15,7 @@ use crate::assembly::ContextRules;
 use crate::authority::Asked;
 use crate::discovered::Discovered;
 use crate::gates::Gates;
-use crate::headcount::Headcount;
+use crate::headcount::{Headcount, SessionBounds};
 use crate::inspect::Inspector;
 use crate::model::Model;
 use crate::origin::Origins;
@@ -103,7 +103,7 @@ impl Engine {
             reviews: None,
             pooled: None,
             veils: Veils::new(),
-            headcount: Headcount::of(Self::MOST_SESSIONS),
+            headcount: Headcount::of(SessionBounds::STANDARD),
             settling: tokio::sync::Mutex::default(),
         }
     }

@@ -83,6 +83,14 @@ pub enum OpenSessionError {
         /// How many that is.
         most: u64,
     },
+    /// The user has opened as many sessions in this hour as they may.
+    #[error(
+        "this user has opened as many sessions in an hour as limits.sessions_per_hour lets them ({per_hour}); go on in one that is open, or try again within the hour"
+    )]
+    TooFast {
+        /// How many that is.
+        per_hour: u64,
+    },
     /// The system's source of randomness failed.
     #[error("no random session id could be made")]
     NoRandomness,

@@ -56,6 +56,7 @@ pub use gates::{
     Carrier, GateError, GateFeed, GateNews, GatePage, GateRules, GateView, GateWanted, Revealed, ToolChange,
     Wish,
 };
+pub use headcount::SessionBounds;
 pub use inspect::Interrupted;
 pub use lifecycle::last_policy;
 pub use model::{Classifier, Model, NoOpinion, OnFailure};

@@ -4,7 +4,7 @@
 mod house;
 
 use house::{House, ident};
-use tidegate_engine::{OpenRequest, OpenSessionError};
+use tidegate_engine::{OpenRequest, OpenSessionError, SessionBounds};
 use tidegate_store::Session;
 
 use std::path::Path;
@@ -14,7 +14,10 @@ use std::sync::Arc;
 fn small(directory: &Path) -> House {
     let House { engine, caller } = House::start(directory, []);
     House {
-        engine: engine.with_most_sessions(2),
+        engine: engine.with_session_bounds(SessionBounds {
+            most: 2,
+            ..SessionBounds::STANDARD
+        }),
         caller,
     }
 }
@@ -57,4 +60,26 @@ async fn sessions_of_before_a_restart_count() {
     let house = small(directory.path());
     assert!(open(&house, "s-3").await.is_err());
     open(&house, "s-2").await.unwrap();
+}
+
+#[tokio::test]
+async fn whoever_opens_too_many_in_an_hour_goes_on_in_those_that_are_open() {
+    let directory = tempfile::tempdir().unwrap();
+    let House { engine, caller } = House::start(directory.path(), []);
+    let house = House {
+        engine: engine.with_session_bounds(SessionBounds {
+            per_hour: 2,
+            ..SessionBounds::STANDARD
+        }),
+        caller,
+    };
+    for id in ["s-1", "s-1", "s-1", "s-2"] {
+        open(&house, id).await.unwrap();
+    }
+    let refused = open(&house, "s-3").await.unwrap_err();
+    assert!(
+        matches!(refused, OpenSessionError::TooFast { per_hour: 2 }),
+        "{refused}"
+    );
+    assert_eq!(open(&house, "s-1").await.unwrap().id, ident("s-1"));
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tidegate_engine::Engine;
+use tidegate_engine::SessionBounds;
 
 /// How much one request may ask for. Whatever goes over is a typed answer, never unbounded work.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub struct Limits {
     pub streams: usize,
     /// The most sessions that there may be, ever: none is forgotten.
     pub sessions: usize,
+    /// The most sessions that one user may open in an hour.
+    pub sessions_per_hour: usize,
     /// How long a stop waits for requests under way.
     pub drain: Duration,
 }
@@ -38,7 +40,8 @@ impl Limits {
         connections: 4_096,
         idle: Duration::from_secs(60),
         streams: 1_024,
-        sessions: Engine::MOST_SESSIONS,
+        sessions: SessionBounds::STANDARD.most,
+        sessions_per_hour: SessionBounds::STANDARD.per_hour,
         drain: Duration::from_secs(10),
     };
 }

@@ -284,6 +284,12 @@ impl From<OpenSessionError> for Problem {
                 "Too many sessions",
                 detail,
             ),
+            OpenSessionError::TooFast { .. } => Self::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too-many-new-sessions",
+                "Too many new sessions",
+                detail,
+            ),
             OpenSessionError::NoRandomness => Self::internal(),
         }
     }

@@ -9,7 +9,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use axum::Router;
 use tidegate_authority::OpenFga;
 use tidegate_core::{Ident, Moment};
-use tidegate_engine::{Caller, Engine, OriginKey, Origins, Parts, PooledRecord, Provenance, last_policy};
+use tidegate_engine::{
+    Caller, Engine, OriginKey, Origins, Parts, PooledRecord, Provenance, SessionBounds, last_policy,
+};
 use tidegate_gateway::egress::Proxy;
 use tidegate_gateway::mcp::{Hosts, Mcp, Pins, Reach, Shell, Upstream};
 use tidegate_gateway::telemetry::{DecisionLog, LogTarget, Metrics, Telemetry};
@@ -421,7 +423,10 @@ fn engine(
     });
     let mut engine = engine
         .with_context(context::rules(config)?)
-        .with_most_sessions(config.limits.sessions);
+        .with_session_bounds(SessionBounds {
+            most: config.limits.sessions,
+            per_hour: config.limits.sessions_per_hour,
+        });
     if let Some(pooled) = pooled {
         engine = engine.with_pooled_record(pooled);
     }

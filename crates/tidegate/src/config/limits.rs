@@ -20,6 +20,11 @@ pub(super) fn read(root: &mut Section<'_, '_>) -> Limits {
         ("connections", 1..=100_000, &mut limits.connections),
         ("streams", 1..=100_000, &mut limits.streams),
         ("sessions", 1..=1_000_000_000, &mut limits.sessions),
+        (
+            "sessions_per_hour",
+            1..=1_000_000_000,
+            &mut limits.sessions_per_hour,
+        ),
     ] {
         if let Some(count) = read(key, range).and_then(|count| usize::try_from(count).ok()) {
             *bound = count;

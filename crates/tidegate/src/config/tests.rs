@@ -105,7 +105,7 @@ fn every_commented_line_of_the_example_is_valid() {
         uncommented.push_str(line);
         uncommented.push('\n');
     }
-    assert_eq!(settings, 175);
+    assert_eq!(settings, 176);
     let problems = checked(&uncommented).problems;
     assert!(
         problems

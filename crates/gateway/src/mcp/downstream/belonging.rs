@@ -193,6 +193,7 @@ fn not_opened(why: &OpenMcpError) -> Response {
         OpenMcpError::TooMany | OpenMcpError::Open(OpenSessionError::TooMany { .. }) => {
             StatusCode::SERVICE_UNAVAILABLE
         }
+        OpenMcpError::Open(OpenSessionError::TooFast { .. }) => StatusCode::TOO_MANY_REQUESTS,
         OpenMcpError::Open(OpenSessionError::Taken) => StatusCode::NOT_FOUND,
         OpenMcpError::Open(_) => StatusCode::FORBIDDEN,
     };

@@ -1,7 +1,9 @@
 //! How many sessions there may be.
 //!
 //! A session is never forgotten, since its label would be forgotten with it. So an agent that opens one in a loop fills the
-//! disk, unless somebody counts.
+//! disk, unless somebody counts: all that there are, and what each user opens in an hour.
+
+mod pace;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,13 +12,32 @@ use tidegate_store::{OpenError, Opening, Session};
 use tokio::sync::Mutex;
 
 use crate::{AccessError, Engine, OpenSessionError};
+use pace::Pace;
 
 /// How long a count holds. Others on the same state open sessions too, so it is taken again and again; between two counts
 /// the bound may be passed by what they open meanwhile.
 const HOLDS: Duration = Duration::from_secs(60);
 
+/// How many sessions there may be.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionBounds {
+    /// In all, ever.
+    pub most: usize,
+    /// New ones of one user in an hour, at one gateway.
+    pub per_hour: usize,
+}
+
+impl SessionBounds {
+    /// What serves when nothing is configured.
+    pub const STANDARD: Self = Self {
+        most: 1_000_000,
+        per_hour: 10_000,
+    };
+}
+
 pub(crate) struct Headcount {
     most: u64,
+    pace: Pace,
     counted: Mutex<Option<Counted>>,
 }
 
@@ -27,9 +48,11 @@ struct Counted {
 }
 
 impl Headcount {
-    pub(crate) fn of(most: usize) -> Self {
+    pub(crate) fn of(bounds: SessionBounds) -> Self {
+        let SessionBounds { most, per_hour } = bounds;
         Self {
             most: u64::try_from(most).unwrap_or(u64::MAX),
+            pace: Pace::of(u64::try_from(per_hour).unwrap_or(u64::MAX)),
             counted: Mutex::default(),
         }
     }
@@ -43,23 +66,33 @@ impl Headcount {
 }
 
 impl Engine {
-    /// How many sessions there may be when nothing is configured.
-    pub const MOST_SESSIONS: usize = 1_000_000;
-
-    /// The same with another bound on how many sessions there may be.
+    /// The same with other bounds on how many sessions there may be.
     #[must_use]
-    pub fn with_most_sessions(mut self, most: usize) -> Self {
-        self.headcount = Headcount::of(most);
+    pub fn with_session_bounds(mut self, bounds: SessionBounds) -> Self {
+        self.headcount = Headcount::of(bounds);
         self
     }
 
-    /// Adds a session to the store, if there is room for one more.
+    /// Adds a session to the store, if there is room for one more and its user may still open one.
     pub(crate) async fn add_session(&self, opening: Opening) -> Result<Arc<Session>, OpenSessionError> {
+        let (pace, user) = (&self.headcount.pace, opening.user.clone());
+        if !pace.take(&user, Instant::now()) {
+            let per_hour = pace.most();
+            return Err(self
+                .refusal(&opening, OpenSessionError::TooFast { per_hour })
+                .await?);
+        }
+        let added = self.add_counted(opening).await;
+        if added.is_err() {
+            pace.give_back(&user);
+        }
+        added
+    }
+
+    async fn add_counted(&self, opening: Opening) -> Result<Arc<Session>, OpenSessionError> {
         if !self.has_room().await? {
-            // Whoever comes back to a session takes no room.
-            let known = self.store.current(&opening.id).await.map_err(AccessError::from)?;
             let most = self.headcount.most;
-            return Err(known.map_or(OpenSessionError::TooMany { most }, |_| OpenSessionError::Taken));
+            return Err(self.refusal(&opening, OpenSessionError::TooMany { most }).await?);
         }
         let opened = self.store.open(opening).await;
         if opened.is_err() {
@@ -71,9 +104,19 @@ impl Engine {
         })
     }
 
+    /// Whoever comes back to a session takes no room, and is told that it is there.
+    async fn refusal(
+        &self,
+        opening: &Opening,
+        refused: OpenSessionError,
+    ) -> Result<OpenSessionError, OpenSessionError> {
+        let known = self.store.current(&opening.id).await.map_err(AccessError::from)?;
+        Ok(known.map_or(refused, |_| OpenSessionError::Taken))
+    }
+
     /// Whether there is room for one more session, which then counts. A store that cannot count has none.
     async fn has_room(&self) -> Result<bool, OpenSessionError> {
-        let Headcount { most, counted } = &self.headcount;
+        let Headcount { most, counted, .. } = &self.headcount;
         let mut counted = counted.lock().await;
         let mut now = match *counted {
             Some(counted) if counted.at.elapsed() < HOLDS => counted,
