@@ -12,13 +12,14 @@ mod stand;
 
 use axum::Router;
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
-use mcp_stand::{Client, gateway, options, server, text_of};
+use axum::routing::{MethodRouter, post};
+use mcp_stand::{Client, gateway, options, text_of};
 use serde_json::{Value, json};
 use stand::{Setting, Stand};
+use std::time::Duration;
 use tidegate_core::{Class, ControlList, Name, Role, Tool, ToolFacts};
 use tidegate_engine::Policy;
-use tidegate_gateway::mcp::Reach;
+use tidegate_gateway::mcp::{Options, Reach};
 
 const TOOLS: [&str; 3] = ["ask", "again", "strange"];
 
@@ -72,10 +73,25 @@ async fn newer(body: String) -> Response {
     }
 }
 
+/// The same server where it takes longer to start than a silent one is waited for.
+async fn newer_later(body: String) -> Response {
+    if body.contains("server/discover") {
+        tokio::time::sleep(SILENCE * 2).await;
+    }
+    newer(body).await
+}
+
+/// How long a server that says nothing is asked in one era alone, with the bounds of these tests.
+const SILENCE: Duration = Duration::from_secs(2);
+
 async fn before_a_newer_server() -> Stand {
+    before(post(newer)).await
+}
+
+async fn before(server: MethodRouter) -> Stand {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let routes = Router::new().route("/mcp", post(newer));
+    let routes = Router::new().route("/mcp", server);
     tokio::spawn(axum::serve(listener, routes).into_future());
     let reach = Reach::Url {
         url,
@@ -89,8 +105,12 @@ async fn before_a_newer_server() -> Stand {
         })
     };
     let policy = Policy::new(ControlList::new(TOOLS.iter().map(harmless)).unwrap());
-    let servers = vec![server("newer", true, reach)];
-    Stand::start_mcp(Setting::default(), policy, servers, options()).await
+    let servers = vec![mcp_stand::server("newer", true, reach)];
+    let options = Options {
+        start_timeout: SILENCE * 6,
+        ..options()
+    };
+    Stand::start_mcp(Setting::default(), policy, servers, options).await
 }
 
 /// Calls a tool and answers what the client is asked on the way, in order; gives the questions and the result.
@@ -171,6 +191,14 @@ async fn stateless_call(stand: &Stand, token: &str, more: Value) -> Value {
         .await
         .unwrap();
     answer.json().await.unwrap()
+}
+
+#[tokio::test]
+async fn a_newer_server_that_takes_long_to_start_is_not_taken_for_an_older_one() {
+    let stand = before(post(newer_later)).await;
+    let alice = stand.alice().await;
+    let asked = stateless_call(&stand, &alice.token, json!({"arguments": {"kept": true}})).await;
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
 }
 
 #[tokio::test]

@@ -54,11 +54,14 @@ fn check(client: Client, make: fn(&Path, &Path) -> Case) {
     compare(&said, &expected, client, &case, "http");
 }
 
+/// Servers of others may take long to start on a machine that is busy.
+const PATIENT: &str = "[mcp]\nstart_timeout_ms = 120000\n";
+
 /// Everything the server has, declared harmless, so that nothing is closed.
 fn configuration(case: &Case, said: &Value) -> String {
     let env: Vec<_> = case.env.iter().map(|(name, _)| *name).collect();
     let mut text = format!(
-        "[servers.{}]\nbare_names = true\ncommand = {:?}\nargs = {:?}\nenv = {env:?}\n",
+        "{PATIENT}[servers.{}]\nbare_names = true\ncommand = {:?}\nargs = {:?}\nenv = {env:?}\n",
         case.name, case.command, case.args
     );
     for tool in said["tools"].as_array().unwrap() {
@@ -131,7 +134,7 @@ fn check_ratchet(client: Client, over_wire: bool) {
     place.write(
         "tidegate.toml",
         &format!(
-            "[servers.filesystem]\ncommand = \"node\"\nargs = {:?}\n[servers.everything]\ncommand = \"node\"\nargs = [{everything:?}]\n\
+            "{PATIENT}[servers.filesystem]\ncommand = \"node\"\nargs = {:?}\n[servers.everything]\ncommand = \"node\"\nargs = [{everything:?}]\n\
              [tools.\"filesystem.read_text_file\"]\nreturns = \"internal\"\n[tools.\"everything.echo\"]\nexternal = true\n",
             case.args
         ),

@@ -3,9 +3,11 @@
 //! A server that fails is left alone for a while that doubles with each failure, so that one that cannot start costs
 //! little, and a call meanwhile is answered at once.
 
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::{Either, select};
 use tidegate_engine::Engine;
 use tokio::sync::{Mutex, mpsc};
 
@@ -125,7 +127,7 @@ impl Link {
         }
         listen(Arc::clone(&connection), incoming);
         let over = EndUnlessKept(&connection, true);
-        let greeted = greet(&connection, hello).await?;
+        let greeted = greet(&connection, hello, self.bounds.start_timeout / SILENCE).await?;
         connection.greeted(greeted);
         if connection.era() == Era::Greeted {
             connection.overhear().await;
@@ -184,20 +186,45 @@ impl Drop for EndUnlessKept<'_> {
     }
 }
 
+/// A server that has said nothing for this part of the time it has to start is asked in the other era as well.
+const SILENCE: u32 = 6;
+
 /// Greets in the client's era first, and in the other where the server knows only that.
-async fn greet(connection: &Connection, hello: &Hello) -> Result<Object, UpstreamError> {
+async fn greet(connection: &Connection, hello: &Hello, silence: Duration) -> Result<Object, UpstreamError> {
     match hello.era {
         Era::Greeted => match initialize(connection, hello).await {
             Err(UpstreamError::Version) => discover(connection, hello).await,
             greeted => greeted,
         },
-        Era::Stateless => match discover(connection, hello).await {
-            Err(UpstreamError::Version | UpstreamError::TimedOut | UpstreamError::Status(_)) => {
-                initialize(connection, hello).await
+        Era::Stateless => {
+            let mut discovering = pin!(discover(connection, hello));
+            match tokio::time::timeout(silence, &mut discovering).await {
+                Ok(Err(UpstreamError::Version | UpstreamError::Status(_))) => {
+                    initialize(connection, hello).await
+                }
+                Ok(discovered) => discovered,
+                Err(_) => either(connection, hello, discovering).await,
             }
-            greeted => greeted,
-        },
+        }
     }
+}
+
+/// Greets a server that has not said yet that it speaks without greetings: some of those before do not answer what they do not
+/// know, and some of those after take long to start. Whichever is answered first counts.
+async fn either(
+    connection: &Connection,
+    hello: &Hello,
+    discovering: Pin<&mut impl Future<Output = Result<Object, UpstreamError>>>,
+) -> Result<Object, UpstreamError> {
+    let greeting = pin!(initialize(connection, hello));
+    let discovered = match select(discovering, greeting).await {
+        Either::Left((Err(_), greeting)) => return greeting.await,
+        Either::Right((Ok(greeted), _)) => return Ok(greeted),
+        Either::Left((discovered, _)) => discovered,
+        Either::Right((Err(why), discovering)) => discovering.await.map_err(|_| why),
+    };
+    connection.speak(Era::Stateless, hello.greeting.clone());
+    discovered
 }
 
 async fn initialize(connection: &Connection, hello: &Hello) -> Result<Object, UpstreamError> {
@@ -224,14 +251,10 @@ async fn initialize(connection: &Connection, hello: &Hello) -> Result<Object, Up
     Ok(result)
 }
 
-/// How long a server may take to say that it knows no such question.
-const DISCOVERY: Duration = Duration::from_secs(5);
-
 async fn discover(connection: &Connection, hello: &Hello) -> Result<Object, UpstreamError> {
     connection.speak(Era::Stateless, hello.greeting.clone());
     let request = Envelope::request("server/discover", None);
-    let answer = tokio::time::timeout(DISCOVERY, connection.ask(request)).await;
-    let answer = answer.map_err(|_| UpstreamError::TimedOut)??;
+    let answer = connection.ask(request).await?;
     let result = answer
         .result()
         .and_then(Object::read)
