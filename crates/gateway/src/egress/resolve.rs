@@ -4,16 +4,17 @@
 //! the addresses that were checked are the ones that are connected to, and the name is not asked for again. An answer
 //! that holds an inner address beside public ones is refused whole: whoever answers so is up to something.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::pin::Pin;
+use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::future::{MaybeDone, maybe_done};
 use tidegate_core::Fault;
 use tidegate_engine::egress::{Destination, Host, Target};
 use tokio::net::TcpStream;
-use tokio::task::JoinSet;
 
 /// The most addresses of one name that are looked at.
 const MOST_ADDRESSES: usize = 32;
@@ -89,12 +90,14 @@ fn is_same(listener: SocketAddr, address: SocketAddr) -> bool {
 }
 
 impl Route {
-    /// Begins to connect, to go on by itself until somebody asks for the connection or drops what is returned. Nothing
-    /// is sent by it but what it takes to connect.
-    pub(super) fn begin(self, timeout: Duration) -> Beginning {
-        let mut connecting = JoinSet::new();
-        connecting.spawn(async move { self.connect(timeout).await });
-        Beginning(connecting)
+    /// Begins to connect: the first address is asked, and the system goes on with that while whoever called does something
+    /// else. Nothing is sent by it but what it takes to connect. It is a step and not a task of its own: waking another
+    /// thread for it would take longer than the step.
+    pub(super) async fn begin(self, timeout: Duration) -> Beginning {
+        let connecting: Connecting = Box::pin(async move { self.connect(timeout).await });
+        let mut beginning = Beginning(maybe_done(connecting));
+        poll_fn(|context| Poll::Ready(Pin::new(&mut beginning.0).poll(context).is_ready())).await;
+        beginning
     }
 
     /// Connects to the first address that answers.
@@ -116,15 +119,17 @@ impl Route {
 }
 
 /// A connection that is being made. Dropped, it is given up.
-pub(super) struct Beginning(JoinSet<io::Result<TcpStream>>);
+pub(super) struct Beginning(MaybeDone<Connecting>);
+
+type Connecting = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
 
 impl Beginning {
     /// The connection, once it stands.
     pub(super) async fn finish(mut self) -> io::Result<TcpStream> {
-        match self.0.join_next().await {
-            Some(Ok(connected)) => connected,
-            Some(Err(_)) | None => Err(io::ErrorKind::ConnectionAborted.into()),
-        }
+        let mut connecting = Pin::new(&mut self.0);
+        connecting.as_mut().await;
+        let connected = connecting.take_output();
+        connected.unwrap_or_else(|| Err(io::ErrorKind::ConnectionAborted.into()))
     }
 }
 

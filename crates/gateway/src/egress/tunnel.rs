@@ -34,7 +34,7 @@ impl Inner {
             let route = self.way(target).await?;
             Ok(match is_opened {
                 true => Way::Known(route),
-                false => Way::Begun(route.begin(self.bounds.connect_timeout)),
+                false => Way::Begun(route.begin(self.bounds.connect_timeout).await),
             })
         };
         let way = match self.egress.decide(session, target, &sent, finding).await {
