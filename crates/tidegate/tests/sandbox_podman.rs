@@ -13,6 +13,7 @@ mod run;
 mod sandbox;
 
 use std::fs;
+use std::os::unix::net::UnixListener;
 use std::process::Stdio;
 
 use run::gateway::{Gateway, create_token};
@@ -164,8 +165,27 @@ fn a_container_without_a_network_that_reaches_around_it_stays_paused() {
         format!("{}:/work", workspace.display()),
         format!("{}:/engine", place.path("podman").display()),
     );
+    let desktop = place.path("home/.docker/desktop");
+    fs::create_dir_all(&desktop).unwrap();
+    let _desktop = UnixListener::bind(desktop.join("docker.sock")).unwrap();
+    let home = format!("{}:/home", place.path("home").display());
+    podman.ask(&["volume", "create", "plain"]);
+    let device = format!("device={}", workspace.display());
+    podman.ask(&["volume", "create", "--opt", "o=bind", "--opt", &device, "of-host"]);
     for (name, options, says) in [
         ("plain", &["--volume", &mount][..], ""),
+        ("volume", &["--volume", "plain:/plain"], ""),
+        (
+            "of-host",
+            &["--volume", "of-host:/of-host"],
+            "stays paused: a volume is mounted in it that stands for something else",
+        ),
+        (
+            "beside",
+            &["--pid", "container:plain"],
+            "stays paused: it sees processes of others",
+        ),
+        ("home", &["--volume", &home], "stays paused: a socket of the host"),
         ("privileged", &["--privileged"], "stays paused: it is privileged"),
         (
             "host",
@@ -215,8 +235,12 @@ fn a_container_that_could_change_the_configuration_runs_nothing() {
     );
     let file = format!("{}:/file", place.path("tidegate.toml").display());
     let other = format!("{}:/work", workspace.display());
+    let device = format!("device={}", place.path(".").canonicalize().unwrap().display());
+    podman.ask(&["volume", "create", "--opt", "o=bind", "--opt", &device, "of-all"]);
+    let volume = "of-all:/all".to_owned();
     for (name, mount, may) in [
         ("all", &all, false),
+        ("volume", &volume, false),
         ("file", &file, false),
         ("other", &other, true),
         ("read", &all_to_read, true),
