@@ -8,6 +8,7 @@
 mod around;
 mod exec;
 mod isolate;
+mod left;
 mod way_out;
 
 use std::path::{Path, PathBuf};
@@ -148,6 +149,7 @@ impl Containers {
             cmd: Some(Vec::new()),
             env: Some(variables(&wanted.proxy)),
             working_dir: Some(workspace),
+            labels: Some(left::labels(&wanted.workspace)),
             host_config: Some(host_config),
             ..ContainerCreateBody::default()
         };

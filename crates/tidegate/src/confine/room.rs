@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tidegate_gateway::telemetry::LogTarget;
-use tidegate_sandbox::Room;
+use tidegate_sandbox::{Rights, Room};
 use tidegate_store::{Misplaced, refuse_inside};
 
 use crate::config::Config;
@@ -11,10 +11,12 @@ use crate::failure::Failure;
 use crate::source::STAND_IN;
 
 /// A room around a workspace, with tidegate's own state out of reach and the configuration as it is.
-pub(crate) fn room(config: &Config, workspace: &Path) -> Result<Room, Failure> {
+pub(crate) fn room(config: &Config, workspace: &Path, rights: Rights) -> Result<Room, Failure> {
     let room = loose_room(config, workspace)?;
     match &config.file {
-        Some(file) => room.with_fixed(file, STAND_IN).map_err(Failure::usage),
+        Some(file) => room
+            .with_fixed_name(file, STAND_IN, rights)
+            .map_err(Failure::usage),
         None => Ok(room),
     }
 }
