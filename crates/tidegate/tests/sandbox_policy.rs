@@ -149,6 +149,40 @@ fn a_configuration_that_is_not_there_cannot_be_made() {
 }
 
 #[test]
+fn files_that_the_configuration_names_stay_as_they_are() {
+    if !has("bwrap") {
+        return;
+    }
+    let place = Place::new();
+    let workspace = workspace(&place);
+    fs::create_dir(workspace.join("deep")).unwrap();
+    for name in ["work/cases.txt", "work/deep/cases.txt", "outside.txt"] {
+        place.write(name, "C-1\n");
+    }
+    let name = |list: &str| {
+        let text = format!("[citations.case]\npattern = \"C-[0-9]+\"\nlist = \"{list}\"\n");
+        place.write("work/tidegate.toml", &text);
+    };
+    for (list, code, says) in [
+        ("cases.txt", 1, ""),
+        ("../outside.txt", 0, ""),
+        ("deep/cases.txt", 2, "could be changed from inside"),
+        ("missing.txt", 2, "could be made from inside"),
+        ("deep/missing.txt", 2, "could be made from inside"),
+    ] {
+        name(list);
+        let script = "touch new; mv -f new cases.txt 2> /dev/null && exit 0; echo C-2 >> cases.txt || exit 1";
+        let ran: Ran = run_there(&place, &[], script).output().unwrap().into();
+        assert_eq!(ran.code, code, "{list}: {}", ran.stderr);
+        assert!(ran.stderr.contains(says), "{list}: {}", ran.stderr);
+        let kept = fs::read_to_string(workspace.join("cases.txt")).unwrap();
+        // Where nobody names it, it is the command's.
+        assert_eq!(kept == "C-1\n", code != 0, "{list}");
+        place.write("work/cases.txt", "C-1\n");
+    }
+}
+
+#[test]
 fn what_stands_in_is_not_committed() {
     if !has("bwrap") || !has("git") {
         return;

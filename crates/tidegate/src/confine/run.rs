@@ -11,6 +11,7 @@ use tokio::signal::unix::{Signal as Heard, SignalKind, signal};
 use tokio::sync::watch;
 
 use super::contain::{self, Contained};
+use super::named::named_files;
 use super::room::loose_room;
 use super::trust::Trust;
 use super::way::Way;
@@ -75,8 +76,10 @@ impl Cell {
     async fn find(asked: &Run, config: &Config) -> Result<Self, Failure> {
         if asked.image.is_some() || asked.container.is_some() {
             let containers = contain::engine(asked.engine.as_deref()).await?;
-            if let (Some(name), Some(file)) = (&asked.container, &config.file) {
-                contain::refuse_to_change(&containers, name, file).await?;
+            if let Some(name) = &asked.container {
+                for file in config.file.as_deref().into_iter().chain(named_files(config)) {
+                    contain::refuse_to_change(&containers, name, file).await?;
+                }
             }
             return Ok(Self::Container(containers));
         }
