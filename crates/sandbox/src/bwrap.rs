@@ -11,6 +11,9 @@ const DOOR: &str = "/run/tidegate/door";
 /// The program that enters, seen from inside.
 const ENTER: &str = "/run/tidegate/enter";
 
+/// Where Git finds what it leaves alone in every repository, from a home.
+const GIT_IGNORE: &str = ".config/git/ignore";
+
 /// How much the private directories may hold, each, in bytes: they are memory.
 const PRIVATE_BYTES: &str = "1073741824";
 
@@ -39,6 +42,7 @@ pub(crate) fn arguments(room: &Room, door: &Path, own: &Path, word: &str) -> Vec
     for path in &writable {
         words.add(["--size", PRIVATE_BYTES]).on("--tmpfs", path);
     }
+    words.ignore(room);
     for path in &room.readable {
         words.over("--ro-bind", path, path);
     }
@@ -87,6 +91,13 @@ impl Words {
                 Ok(target) => self.over("--symlink", &target, path),
                 Err(_) => self.over("--ro-bind", path, path),
             }
+        }
+    }
+
+    /// What stands in for a file is no part of what a command commits. Before anything else that may lie in the home.
+    fn ignore(&mut self, room: &Room) {
+        if let (Some(home), Some(stand_in)) = (room.home(), room.stand_ins().next()) {
+            self.over("--ro-bind", stand_in, &home.join(GIT_IGNORE));
         }
     }
 

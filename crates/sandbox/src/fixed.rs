@@ -21,10 +21,7 @@ pub(crate) fn at_top_of(workspace: &Path, file: &Path) -> Result<Option<PathBuf>
     let file = || file.to_owned();
     let places = looked_up(&file()).map_err(|why| RoomError::Unseen { file: file(), why })?;
     let is_inside = |place: &&PathBuf| is_below(place, workspace);
-    let loose = |place: &PathBuf| RoomError::Loose {
-        file: file(),
-        place: place.clone(),
-    };
+    let loose = |place: &PathBuf| loose(file(), place.clone());
     let Some((last, way)) = places.split_last() else {
         return Ok(None);
     };
@@ -38,6 +35,14 @@ pub(crate) fn at_top_of(workspace: &Path, file: &Path) -> Result<Option<PathBuf>
         Ok(there) if !there.is_file() => Err(loose(last)),
         Ok(there) if there.nlink() > 1 => Err(RoomError::SecondName { file: file() }),
         _ => Ok(Some(last.clone())),
+    }
+}
+
+/// What could become of a file: a change, or where there is none, its making.
+fn loose(file: PathBuf, place: PathBuf) -> RoomError {
+    match fs::metadata(&file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => RoomError::Makeable { file, place },
+        _ => RoomError::Loose { file, place },
     }
 }
 
@@ -151,12 +156,12 @@ mod tests {
             ("work/missing", Ok(Some("work/missing"))),
             ("to-top", Ok(Some("work/top"))),
             ("to-work/top", Ok(Some("work/top"))),
-            ("work/conf/deep", Err("lies in the workspace")),
-            ("work/conf/missing", Err("lies in the workspace")),
+            ("work/conf/deep", Err("could be changed from inside")),
+            ("work/conf/missing", Err("could be made from inside")),
             ("work/conf/../top", Err("lies in the workspace")),
             ("work/to-deep", Err("lies in the workspace")),
             ("work/to-outside", Err("lies in the workspace")),
-            ("work/to-nothing", Err("lies in the workspace")),
+            ("work/to-nothing", Err("could be made from inside")),
             ("work/up/outside", Err("lies in the workspace")),
             ("to-link", Err("lies in the workspace")),
             ("work/twice", Err("second name")),

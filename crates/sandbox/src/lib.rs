@@ -26,7 +26,7 @@ mod watchdog;
 pub use fixed::leads_through;
 pub use launch::{Launch, LaunchError, Running, Streams};
 pub use outlet::{Address, Outlet, UnixSocket};
-pub use room::{Room, RoomError};
+pub use room::{Rights, Room, RoomError};
 pub use valve::{Flow, PROXY_PORT, Valve};
 pub use walls::Limits;
 pub use watchdog::{Bounds, Exceeded};

@@ -179,9 +179,16 @@ pub fn podman_sockets() -> Vec<PathBuf> {
 #[must_use]
 pub fn docker_sockets() -> Vec<PathBuf> {
     let user = std::env::var_os("XDG_RUNTIME_DIR").map(|run| PathBuf::from(run).join("docker.sock"));
+    let desktop = std::env::var_os("HOME").map(|home| desktop_sockets(Path::new(&home)));
     user.into_iter()
         .chain(["/run/docker.sock".into(), "/var/run/docker.sock".into()])
+        .chain(desktop.into_iter().flatten())
         .collect()
+}
+
+/// Where Docker Desktop listens, for the user with this home.
+fn desktop_sockets(home: &Path) -> [PathBuf; 2] {
+    [".docker/desktop/docker.sock", ".docker/run/docker.sock"].map(|socket| home.join(socket))
 }
 
 /// The first of these at which somebody answers.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -72,6 +74,15 @@ pub struct Room {
     pub(crate) unix_sockets: bool,
 }
 
+/// With whose rights programs inside act on files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rights {
+    /// Those of the user that runs this program, and no more.
+    ThisUsers,
+    /// Those that a container engine gives them, which may be root's.
+    AnEngines,
+}
+
 /// A workspace that cannot be one.
 #[derive(Debug, thiserror::Error)]
 pub enum RoomError {
@@ -101,6 +112,25 @@ pub enum RoomError {
         file: PathBuf,
         /// What a program inside could put something else in the place of.
         place: PathBuf,
+    },
+    /// A file that is not there could be made from inside.
+    #[error(
+        "there is no {}, and one could be made from inside: {} on the way to it lies in the workspace; start at the workspace's \
+         top, or name a file out of the workspace (a configuration with --config)", file.display(), place.display()
+    )]
+    Makeable {
+        /// Which.
+        file: PathBuf,
+        /// What a program inside could make it in.
+        place: PathBuf,
+    },
+    /// The same, at the workspace's top, with nothing to stand in.
+    #[error(
+        "there is no {}, and one could be made from inside: put it there, or name a file out of the workspace", file.display()
+    )]
+    Missing {
+        /// Which.
+        file: PathBuf,
     },
     /// The same, by another name.
     #[error(
@@ -183,12 +213,32 @@ impl Room {
         self
     }
 
-    /// The same, with this file as it is for as long as the program runs. Where there is none, a file with the text of a
-    /// stand-in has its name until then.
+    /// The same, with this file as it is for as long as the program runs.
+    ///
+    /// # Errors
+    /// When it lies in the workspace so that a program inside could put another in its place, or should and is not there.
+    pub fn with_fixed(mut self, file: &Path) -> Result<Self, RoomError> {
+        let Some(place) = at_top_of(&self.workspace, file)? else {
+            return Ok(self);
+        };
+        match fs::symlink_metadata(&place) {
+            // Engines refuse to mount the same twice.
+            Ok(_) if self.fixed.contains(&place) => {}
+            Ok(_) => self.fixed.push(place),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(RoomError::Missing { file: place });
+            }
+            Err(why) => return Err(RoomError::Unseen { file: place, why }),
+        }
+        Ok(self)
+    }
+
+    /// The same, where the file need not be there: a file with the text of a stand-in has its name then. The text is also what Git
+    /// inside is told to leave alone.
     ///
     /// # Errors
     /// When it lies in the workspace so that a program inside could put another in its place, or its name cannot be taken.
-    pub fn with_fixed(mut self, file: &Path, stand_in: &str) -> Result<Self, RoomError> {
+    pub fn with_fixed_name(mut self, file: &Path, stand_in: &str, rights: Rights) -> Result<Self, RoomError> {
         let Some(place) = at_top_of(&self.workspace, file)? else {
             return Ok(self);
         };
@@ -198,8 +248,7 @@ impl Room {
                 self.fixed.push(place);
                 Ok(self)
             }
-            // Nobody makes anything there.
-            Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => Ok(self),
+            Err(error) if nobody_makes(&place, &error, rights) => Ok(self),
             Err(why) => Err(RoomError::Untaken { file: place, why }),
         }
     }
@@ -208,6 +257,23 @@ impl Room {
     #[must_use]
     pub fn fixed(&self) -> &[PathBuf] {
         &self.fixed
+    }
+
+    /// Whether something stands in here that nobody else held when it was taken: whatever else is mounted on it was left behind.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.stand_ins.iter().any(|stand_in| stand_in.is_alone)
+    }
+
+    /// Says that a container may have mounts on what stands in here, or that none has any more.
+    pub(crate) fn mark(&self, is_contained: bool) -> io::Result<()> {
+        self.stand_ins
+            .iter()
+            .try_for_each(|stand_in| stand_in.mark(is_contained))
+    }
+
+    /// What is in the workspace for this room alone.
+    pub(crate) fn stand_ins(&self) -> impl Iterator<Item = &Path> {
+        self.stand_ins.iter().map(|stand_in| stand_in.place())
     }
 
     /// The same, with these variables of this process passed on.
@@ -276,6 +342,24 @@ impl Room {
         let home = Path::new(self.environment.get(std::ffi::OsStr::new("HOME"))?);
         let usable = home.is_absolute() && home != Path::new("/") && !home.starts_with(&self.workspace);
         usable.then_some(home)
+    }
+}
+
+/// Whether a name that could not be taken cannot be made from inside either.
+fn nobody_makes(place: &Path, error: &io::Error, rights: Rights) -> bool {
+    match error.kind() {
+        io::ErrorKind::ReadOnlyFilesystem => true,
+        // Who owns a directory can let himself write there.
+        io::ErrorKind::PermissionDenied => {
+            let is_absent =
+                fs::symlink_metadata(place).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+            let directory = place.parent().and_then(|directory| fs::metadata(directory).ok());
+            let user = rustix::process::geteuid().as_raw();
+            rights == Rights::ThisUsers
+                && is_absent
+                && directory.is_some_and(|directory| directory.uid() != user)
+        }
+        _ => false,
     }
 }
 

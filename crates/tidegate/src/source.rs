@@ -16,9 +16,11 @@ use crate::terminal::note;
 /// The file that is used when none is named.
 pub(crate) const DEFAULT_FILE: &str = "tidegate.toml";
 
-/// What stands in the place of a configuration that is not there, while commands run that could make one. It is read as none.
+/// What stands in the place of a configuration that is not there, while commands run that could make one. It is read as none, and by
+/// Git, which is told of it inside, as a list of what to leave alone.
 pub(crate) const STAND_IN: &str = "\
 # This is no configuration. It keeps commands that tidegate runs here from making one, and goes when they end.
+/tidegate.toml
 ";
 
 /// Where the configuration and the state are.

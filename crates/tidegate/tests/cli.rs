@@ -157,7 +157,6 @@ fn what_went_wrong_is_said_with_what_to_do() {
     );
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn a_server_that_does_not_answer_closes_no_directory() {
     let place = Place::new();
@@ -174,6 +173,7 @@ fn a_server_that_does_not_answer_closes_no_directory() {
     assert!(ran.stdout.contains("alice"), "{}", ran.stdout);
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn nothing_runs_in_a_session_of_a_gateway_without_a_token() {
     let place = Place::new();

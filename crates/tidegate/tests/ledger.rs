@@ -236,6 +236,45 @@ fn every_record_of_the_directory_is_read_and_checked() {
 }
 
 #[test]
+fn a_record_that_is_gone_is_missed() {
+    let place = Place::new();
+    let data = place.path("home/.local/share/tidegate");
+    let verify = |args: &[&str]| tidegate(&place, &[&["ledger", "verify"], args].concat());
+    visited(&place, "by-client");
+    // Whatever belongs to one record belongs to the gateway's, and there was none yet.
+    expect(&verify(&["--save", "seen"]), 3, "no record of a gateway");
+    worked(&place).stop();
+    let other = data.join("ledgers/mcp-1");
+    let other = other.to_str().unwrap();
+    expect(&verify(&["--dir", other, "--save", "seen-1"]), 0, "all is well");
+    expect(&verify(&["--save", "seen"]), 0, "not looked at: ");
+
+    std::fs::rename(data.join("ledger"), place.path("aside")).unwrap();
+    let missed = verify(&[]);
+    expect(&missed, 1, "tidegate/ledger: the record is missing");
+    expect(&missed, 1, "mcp-1: all is well");
+    for args in [
+        &["--seen", "seen"][..],
+        &["--seen", "seen-1"],
+        &["--save", "again"],
+    ] {
+        let missed = verify(args);
+        expect(&missed, 1, "tidegate/ledger: the record is missing");
+        assert_eq!(missed.stdout, "", "{args:?}");
+    }
+    assert!(!place.path("again").exists());
+    expect(&tidegate(&place, &["ledger", "show"]), 0, "the record is missing");
+
+    // Its index alone tells, as its key does, and so do those of the other records.
+    std::fs::rename(data.join("ledger.key"), place.path("aside.key")).unwrap();
+    expect(&verify(&[]), 1, "ledger.index is there");
+    std::fs::rename(place.path("aside"), data.join("ledger")).unwrap();
+    expect(&verify(&[]), 0, "ledger: all is well");
+    std::fs::remove_dir_all(other).unwrap();
+    expect(&verify(&[]), 1, "ledgers/mcp-1: the record is missing");
+}
+
+#[test]
 fn a_mistyped_directory_has_no_evidence() {
     let place = Place::new();
     for verb in ["rotate", "expire"] {

@@ -13,6 +13,7 @@ mod run;
 mod sandbox;
 
 use std::fs;
+use std::os::unix::net::UnixListener;
 use std::process::Stdio;
 
 use run::gateway::{Gateway, create_token};
@@ -164,8 +165,27 @@ fn a_container_without_a_network_that_reaches_around_it_stays_paused() {
         format!("{}:/work", workspace.display()),
         format!("{}:/engine", place.path("podman").display()),
     );
+    let desktop = place.path("home/.docker/desktop");
+    fs::create_dir_all(&desktop).unwrap();
+    let _desktop = UnixListener::bind(desktop.join("docker.sock")).unwrap();
+    let home = format!("{}:/home", place.path("home").display());
+    podman.ask(&["volume", "create", "plain"]);
+    let device = format!("device={}", workspace.display());
+    podman.ask(&["volume", "create", "--opt", "o=bind", "--opt", &device, "of-host"]);
     for (name, options, says) in [
         ("plain", &["--volume", &mount][..], ""),
+        ("volume", &["--volume", "plain:/plain"], ""),
+        (
+            "of-host",
+            &["--volume", "of-host:/of-host"],
+            "stays paused: a volume is mounted in it that stands for something else",
+        ),
+        (
+            "beside",
+            &["--pid", "container:plain"],
+            "stays paused: it sees processes of others",
+        ),
+        ("home", &["--volume", &home], "stays paused: a socket of the host"),
         ("privileged", &["--privileged"], "stays paused: it is privileged"),
         (
             "host",
@@ -201,6 +221,58 @@ fn a_container_without_a_network_that_reaches_around_it_stays_paused() {
 }
 
 #[test]
+fn a_container_that_outlived_its_run_makes_no_configuration_and_goes_with_the_next() {
+    if !can_contain() {
+        return;
+    }
+    let place = Place::new();
+    let workspace = workspace(&place);
+    let podman = Podman::start(&place.path("podman"));
+    let (socket, stand_in) = (podman.socket(), workspace.join("tidegate.toml"));
+    let contained = ["--image", IMAGE, "--engine", socket.to_str().unwrap()];
+    let run = |options: &[&str], script: &str| {
+        let mut command = place.command(&["run", "--quiet", "--data-dir"]);
+        command
+            .arg(place.path("state"))
+            .args(options)
+            .args(["--", "sh", "-c", script])
+            .current_dir(&workspace)
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .stdin(Stdio::null());
+        command
+    };
+    let mut killed = run(&contained, "touch ready; sleep 9999").spawn().unwrap();
+    wait_until("the command runs", || workspace.join("ready").exists());
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let left = podman.ask(&["ps", "--quiet"]);
+    assert!(!left.is_empty() && stand_in.exists());
+
+    // A command knows of no engine, so what the container has a mount on stays.
+    let ran: Ran = run(&[], "true").output().unwrap().into();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let made = format!("echo '[sandbox]' > {}", stand_in.display());
+    let tried = podman.ask(&["exec", &left, "sh", "-c", &format!("{made} || echo no")]);
+    assert_eq!(tried, "no");
+    assert!(fs::read_to_string(&stand_in).unwrap().starts_with("# This is no"));
+
+    // While another run is at work here, nobody's container is ended.
+    let mut beside = run(&[], "touch beside; sleep 9999").spawn().unwrap();
+    wait_until("the other runs", || workspace.join("beside").exists());
+    let ran: Ran = run(&contained, "true").output().unwrap().into();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(podman.ask(&["ps", "--quiet"]), left);
+    beside.kill().unwrap();
+    beside.wait().unwrap();
+    assert!(stand_in.exists());
+
+    let ran: Ran = run(&contained, "true").output().unwrap().into();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(podman.ask(&["ps", "--all", "--quiet"]), "");
+    assert!(!stand_in.exists());
+}
+
+#[test]
 fn a_container_that_could_change_the_configuration_runs_nothing() {
     if !can_contain() {
         return;
@@ -215,8 +287,12 @@ fn a_container_that_could_change_the_configuration_runs_nothing() {
     );
     let file = format!("{}:/file", place.path("tidegate.toml").display());
     let other = format!("{}:/work", workspace.display());
+    let device = format!("device={}", place.path(".").canonicalize().unwrap().display());
+    podman.ask(&["volume", "create", "--opt", "o=bind", "--opt", &device, "of-all"]);
+    let volume = "of-all:/all".to_owned();
     for (name, mount, may) in [
         ("all", &all, false),
+        ("volume", &volume, false),
         ("file", &file, false),
         ("other", &other, true),
         ("read", &all_to_read, true),

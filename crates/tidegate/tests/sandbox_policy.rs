@@ -12,7 +12,8 @@ mod run;
 mod sandbox;
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use run::{Place, Ran};
@@ -82,14 +83,21 @@ fn a_configuration_that_could_be_replaced_is_refused() {
         assert!(ran.stderr.contains(why), "{config}: {}", ran.stderr);
     }
     // A directory that is not the top can be renamed, with or without a configuration in it.
-    for there in [true, false] {
+    for (says, remedy) in [
+        ("could be changed from inside", "move the file"),
+        ("could be made from inside", "start at the workspace's top"),
+    ] {
         let ran: Ran = run_there(&place, &["--workspace", ".."], "touch ran")
             .current_dir(workspace.join("conf"))
             .output()
             .unwrap()
             .into();
-        assert_eq!(ran.code, 2, "{there}: {}", ran.stderr);
-        assert!(ran.stderr.contains("lies in the workspace"), "{}", ran.stderr);
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains(says) && ran.stderr.contains(remedy),
+            "{}",
+            ran.stderr
+        );
         let _ = fs::remove_file(workspace.join("conf/tidegate.toml"));
     }
     assert!(!workspace.join("ran").exists());
@@ -138,4 +146,96 @@ fn a_configuration_that_is_not_there_cannot_be_made() {
     let ran: Ran = run_there(&place, &[], "true").output().unwrap().into();
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(is_empty());
+}
+
+#[test]
+fn files_that_the_configuration_names_stay_as_they_are() {
+    if !has("bwrap") {
+        return;
+    }
+    let place = Place::new();
+    let workspace = workspace(&place);
+    fs::create_dir(workspace.join("deep")).unwrap();
+    for name in ["work/cases.txt", "work/deep/cases.txt", "outside.txt"] {
+        place.write(name, "C-1\n");
+    }
+    let name = |list: &str| {
+        let text = format!("[citations.case]\npattern = \"C-[0-9]+\"\nlist = \"{list}\"\n");
+        place.write("work/tidegate.toml", &text);
+    };
+    for (list, code, says) in [
+        ("cases.txt", 1, ""),
+        ("../outside.txt", 0, ""),
+        ("deep/cases.txt", 2, "could be changed from inside"),
+        ("missing.txt", 2, "could be made from inside"),
+        ("deep/missing.txt", 2, "could be made from inside"),
+    ] {
+        name(list);
+        let script = "touch new; mv -f new cases.txt 2> /dev/null && exit 0; echo C-2 >> cases.txt || exit 1";
+        let ran: Ran = run_there(&place, &[], script).output().unwrap().into();
+        assert_eq!(ran.code, code, "{list}: {}", ran.stderr);
+        assert!(ran.stderr.contains(says), "{list}: {}", ran.stderr);
+        let kept = fs::read_to_string(workspace.join("cases.txt")).unwrap();
+        // Where nobody names it, it is the command's.
+        assert_eq!(kept == "C-1\n", code != 0, "{list}");
+        place.write("work/cases.txt", "C-1\n");
+    }
+}
+
+#[test]
+fn what_stands_in_is_not_committed() {
+    if !has("bwrap") || !has("git") {
+        return;
+    }
+    let place = Place::new();
+    let workspace = workspace(&place);
+    let script = "git init -q . && echo kept > kept && git add -A && git -c user.name=a -c user.email=a@b.example commit -qm a \
+                  && git ls-files && git status --porcelain";
+    let ran: Ran = run_there(&place, &[], script).output().unwrap().into();
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "kept\n"), "{}", ran.stderr);
+    assert!(!workspace.join("tidegate.toml").exists());
+}
+
+#[test]
+fn a_directory_in_which_the_user_makes_nothing_needs_nothing_to_stand_in() {
+    const NOBODY: u32 = 65_534;
+    let place = Place::new();
+    let workspace = workspace(&place);
+    if !has("bwrap") || fs::metadata(&workspace).unwrap().uid() != 0 {
+        // Only root can become somebody else.
+        return;
+    }
+    let own = place.path("tidegate");
+    let built = env!("CARGO_BIN_EXE_tidegate");
+    fs::hard_link(built, &own)
+        .or_else(|_| fs::copy(built, &own).map(|_| ()))
+        .unwrap();
+    fs::set_permissions(place.path("."), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir(place.path("state")).unwrap();
+    for name in ["state", "home"] {
+        chown(place.path(name), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let run = || -> Ran {
+        let mut command = Command::new(&own);
+        command
+            .args(["run", "--quiet", "--data-dir"])
+            .arg(place.path("state"))
+            .args(["--", "sh", "-c", "echo ran; touch tidegate.toml"])
+            .current_dir(&workspace)
+            .env_clear()
+            .env("HOME", place.path("home"))
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .uid(NOBODY)
+            .gid(NOBODY);
+        command.output().unwrap().into()
+    };
+    let ran = run();
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, "ran\n"), "{}", ran.stderr);
+    // In a directory of his own he could, once he lets himself.
+    chown(&workspace, Some(NOBODY), Some(NOBODY)).unwrap();
+    fs::set_permissions(&workspace, fs::Permissions::from_mode(0o555)).unwrap();
+    let ran = run();
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("its name cannot be taken"), "{}", ran.stderr);
+    assert!(!workspace.join("tidegate.toml").exists());
 }

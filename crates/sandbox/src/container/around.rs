@@ -8,8 +8,9 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use bollard::models::{ContainerInspectResponse, MountPoint};
+use bollard::models::{ContainerInspectResponse, MountPoint, Volume};
 
+use super::Containers;
 use crate::machine::{docker_sockets, podman_sockets};
 
 /// What the sockets of container engines are called, wherever they are.
@@ -25,17 +26,67 @@ const ENGINES: [&str; 6] = [
 /// Where the host's programs keep their sockets.
 const RUN: [&str; 2] = ["/run", "/var/run"];
 
-/// How a container reaches around every network, if it does.
-pub(super) fn reaches_around(seen: &ContainerInspectResponse) -> Option<&'static str> {
+/// What is said of a mount that may be anything.
+const UNSEEN: &str = "what is mounted in it cannot be looked at";
+
+impl Containers {
+    /// How a container reaches around every network, if it does.
+    pub(super) async fn reaches_around(&self, seen: &ContainerInspectResponse) -> Option<&'static str> {
+        if let Some(how) = reaches_around(seen) {
+            return Some(how);
+        }
+        for mount in mounts(seen).iter().filter(|mount| is_volume(mount)) {
+            let how = match mount.name.as_deref() {
+                Some(name) => self.volume_brings(name).await,
+                None => Some(UNSEEN),
+            };
+            if how.is_some() {
+                return how;
+            }
+        }
+        None
+    }
+
+    /// What a volume brings that leads around a network. It is empty when the engine makes it, unless it is made of a part of the
+    /// host, or not by the engine.
+    async fn volume_brings(&self, name: &str) -> Option<&'static str> {
+        match self.docker.inspect_volume(name).await {
+            Ok(volume) if device(&volume).is_some() => {
+                Some("a volume is mounted in it that stands for something else (device)")
+            }
+            Ok(volume) if volume.driver == "local" => None,
+            Ok(_) | Err(_) => Some(UNSEEN),
+        }
+    }
+}
+
+/// What a volume stands for, if it is not the engine's own directory.
+pub(super) fn device(volume: &Volume) -> Option<&str> {
+    let mut options = volume.options.iter();
+    let device = options.find(|(key, _)| key.eq_ignore_ascii_case("device"));
+    device.map(|(_, device)| device.as_str())
+}
+
+/// What the engine need not be asked for.
+fn reaches_around(seen: &ContainerInspectResponse) -> Option<&'static str> {
     let host = seen.host_config.clone().unwrap_or_default();
     if host.privileged == Some(true) {
         return Some("it is privileged");
     }
-    if host.pid_mode.as_deref() == Some("host") {
-        return Some("it sees the host's processes");
+    match host.pid_mode.as_deref() {
+        None | Some("" | "private") => {}
+        Some("host") => return Some("it sees the host's processes"),
+        Some(_) => return Some("it sees processes of others"),
     }
-    let mounts = seen.mounts.as_deref().unwrap_or_default();
-    mounts.iter().find_map(brings)
+    mounts(seen).iter().find_map(brings)
+}
+
+fn mounts(seen: &ContainerInspectResponse) -> &[MountPoint] {
+    seen.mounts.as_deref().unwrap_or_default()
+}
+
+fn is_volume(mount: &MountPoint) -> bool {
+    mount.typ.as_deref() == Some("volume")
 }
 
 /// What a mount brings into a container that leads around its network.
@@ -44,9 +95,10 @@ fn brings(mount: &MountPoint) -> Option<&'static str> {
     match has_socket(source) {
         Ok(true) => Some("a socket of the host is mounted in it"),
         Ok(false) => None,
-        // The engine keeps volumes where only it may look. What else is mounted was there before.
-        Err(_) if mount.typ.as_deref() == Some("volume") => None,
-        Err(_) => Some("what is mounted in it cannot be looked at"),
+        // The engine keeps volumes where only it may look, and is asked what they are made of. What else is mounted was there
+        // before.
+        Err(_) if is_volume(mount) => None,
+        Err(_) => Some(UNSEEN),
     }
 }
 
@@ -116,6 +168,23 @@ mod tests {
             host_config: Some(HostConfig::default()),
             mounts: Some(vec![mount]),
             ..ContainerInspectResponse::default()
+        }
+    }
+
+    #[test]
+    fn only_processes_of_its_own_are_nobody_elses() {
+        for (mode, reaches) in [
+            (None, false),
+            (Some(""), false),
+            (Some("private"), false),
+            (Some("host"), true),
+            (Some("container:other"), true),
+            (Some("ns:/proc/1/ns/pid"), true),
+        ] {
+            let mut seen = with_mount(Path::new(""), "tmpfs");
+            let host = seen.host_config.as_mut().unwrap();
+            host.pid_mode = mode.map(str::to_owned);
+            assert_eq!(reaches_around(&seen).is_some(), reaches, "{mode:?}");
         }
     }
 

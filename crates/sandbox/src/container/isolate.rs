@@ -11,7 +11,6 @@ use bollard::models::{
 };
 use bollard::query_parameters::CommitContainerOptions;
 
-use super::around::reaches_around;
 use super::{ContainerError, Containers, asked_to};
 
 /// What taking the network took.
@@ -43,7 +42,7 @@ impl Containers {
         let state = seen.state.clone().unwrap_or_default();
         let running = state.running.unwrap_or(false) || state.paused.unwrap_or(false);
         let is_still = is_still(&state);
-        if let Some(how) = reaches_around(&seen) {
+        if let Some(how) = self.reaches_around(&seen).await {
             return Err(match is_still {
                 true => ContainerError::Reaches(how),
                 false => self.kill(name, &how).await,

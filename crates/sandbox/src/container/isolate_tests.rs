@@ -49,6 +49,10 @@ async fn answer(mut stream: UnixStream, answers: Answers, asked: Arc<Mutex<Vec<S
             "pause" => (answers.pause, "{}".to_owned()),
             "json" => answers.look.clone(),
             "kill" => (answers.kill, "{}".to_owned()),
+            "plain" => volume("local", ""),
+            "of-host" => volume("local", r#""o": "bind", "device": "/run""#),
+            "of-others" => volume("plugin", ""),
+            "unknown" => (404, "{}".to_owned()),
             _ => (204, "{}".to_owned()),
         };
         asked.lock().unwrap().push(act.to_owned());
@@ -59,6 +63,20 @@ async fn answer(mut stream: UnixStream, answers: Answers, asked: Arc<Mutex<Vec<S
         );
         stream.write_all(answer.as_bytes()).await.unwrap();
     }
+}
+
+fn volume(driver: &str, options: &str) -> (u16, String) {
+    let rest = r#""Name": "v", "Mountpoint": "/v", "Labels": {}, "Scope": "local""#;
+    let volume = format!(r#"{{"Driver": "{driver}", "Options": {{{options}}}, {rest}}}"#);
+    (200, volume)
+}
+
+/// A container without a network and with a volume.
+fn seen_with(volume: &str) -> (u16, String) {
+    let (status, seen) = seen("none", true, true, "");
+    let mount = r#"{"Type": "volume", "Source": "/nowhere/to/look", "Destination": "/v", "Name": "#;
+    let mounts = format!(r#", "Mounts": [{mount}"{volume}"}}]}}"#);
+    (status, format!("{}{mounts}", seen.strip_suffix('}').unwrap()))
 }
 
 fn seen(network: &str, running: bool, paused: bool, more: &str) -> (u16, String) {
@@ -145,6 +163,38 @@ async fn what_cannot_be_paused_is_killed_and_what_reaches_around_is_not_let_go_o
             204,
             "pause json",
             "",
+        ),
+        (
+            "a volume",
+            204,
+            seen_with("plain"),
+            204,
+            "pause json plain unpause",
+            "",
+        ),
+        (
+            "a volume of the host's",
+            204,
+            seen_with("of-host"),
+            204,
+            "pause json of-host",
+            "stands for something else",
+        ),
+        (
+            "a volume of others",
+            204,
+            seen_with("of-others"),
+            204,
+            "pause json of-others",
+            "cannot be looked at",
+        ),
+        (
+            "a volume that nobody knows",
+            204,
+            seen_with("unknown"),
+            204,
+            "pause json unknown",
+            "cannot be looked at",
         ),
     ] {
         let (done, asked) = isolated_by(Answers { pause, look, kill }).await;

@@ -8,12 +8,13 @@
 mod around;
 mod exec;
 mod isolate;
+mod left;
 mod way_out;
 
 use std::path::{Path, PathBuf};
 
 use bollard::Docker;
-use bollard::models::{ContainerCreateBody, HostConfig};
+use bollard::models::{ContainerCreateBody, HostConfig, MountPoint};
 use bollard::query_parameters::{CreateContainerOptions, RemoveContainerOptions};
 
 pub use exec::Said;
@@ -148,6 +149,7 @@ impl Containers {
             cmd: Some(Vec::new()),
             env: Some(variables(&wanted.proxy)),
             working_dir: Some(workspace),
+            labels: Some(left::labels(&wanted.workspace)),
             host_config: Some(host_config),
             ..ContainerCreateBody::default()
         };
@@ -170,13 +172,25 @@ impl Containers {
     /// When the engine does not say.
     pub async fn changes(&self, name: &str) -> Result<Vec<PathBuf>, ContainerError> {
         let mounts = self.inspect(name).await?.mounts.unwrap_or_default();
-        let writable = mounts.into_iter().filter(|mount| mount.rw != Some(false));
-        let sources = writable.filter_map(|mount| mount.source).map(PathBuf::from);
+        let mut sources = Vec::new();
+        for mount in mounts.into_iter().filter(|mount| mount.rw != Some(false)) {
+            sources.extend(self.stands_for(&mount).await?);
+            sources.extend(mount.source.map(PathBuf::from));
+        }
         // What is in memory has none.
-        let sources = sources.filter(|source| source.is_absolute());
-        Ok(sources
-            .map(|source| source.canonicalize().unwrap_or(source))
-            .collect())
+        sources.retain(|source| source.is_absolute());
+        let real = |source: PathBuf| source.canonicalize().unwrap_or(source);
+        Ok(sources.into_iter().map(real).collect())
+    }
+
+    /// What a volume stands for, if it is not the engine's own directory.
+    async fn stands_for(&self, mount: &MountPoint) -> Result<Option<PathBuf>, ContainerError> {
+        let (Some("volume"), Some(name)) = (mount.typ.as_deref(), mount.name.as_deref()) else {
+            return Ok(None);
+        };
+        let volume = self.docker.inspect_volume(name).await;
+        let volume = volume.map_err(asked_to("show a volume of the container"))?;
+        Ok(around::device(&volume).map(PathBuf::from))
     }
 
     /// Removes a container.

@@ -102,16 +102,25 @@ impl<'a> Contained<'a> {
             flow,
             _valve: None,
         };
-        let made = contained.make(&wanted, way).await;
+        let made = contained.make(&wanted, room, way).await;
         if made.is_err() {
-            contained.tidy_up().await;
+            contained.tidy_up(room).await;
         }
         made.map(|()| contained)
     }
 
-    async fn make(&mut self, wanted: &Wanted, way: Way) -> Result<(), Failure> {
+    async fn make(&mut self, wanted: &Wanted, room: &Room, way: Way) -> Result<(), Failure> {
         let failed = |error| Failure::environment(format_args!("nothing was run: {error}"));
+        let unmarked = |error| {
+            Failure::environment(format_args!(
+                "nothing was run: what stands in for the configuration cannot be kept: {error}"
+            ))
+        };
+        self.containers.end_left(room).await.map_err(failed)?;
+        self.containers.keep_stand_ins(room).map_err(unmarked)?;
         self.containers.make(wanted).await.map_err(failed)?;
+        // Once more: another run that ended meanwhile may have seen no container and let go of them.
+        self.containers.keep_stand_ins(room).map_err(unmarked)?;
         if *self.flow.borrow() == Flow::Open {
             let opened = self
                 .containers
@@ -159,15 +168,17 @@ impl<'a> Contained<'a> {
     }
 
     /// Removes what was made for this command.
-    pub(super) async fn tidy_up(&self) {
-        if self.is_own
-            && let Err(error) = self.containers.remove(&self.name).await
-        {
+    pub(super) async fn tidy_up(&self, room: &Room) {
+        if !self.is_own {
+            return;
+        }
+        if let Err(error) = self.containers.remove(&self.name).await {
             note(format_args!(
                 "the container {} is still there: {error}",
                 self.name
             ));
         }
+        self.containers.release_stand_ins(room).await;
     }
 }
 

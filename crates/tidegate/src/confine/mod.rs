@@ -6,6 +6,7 @@ mod contain;
 mod enter;
 mod follow;
 mod local;
+mod named;
 mod remote;
 mod room;
 mod run;

@@ -3,20 +3,26 @@
 use std::path::Path;
 
 use tidegate_gateway::telemetry::LogTarget;
-use tidegate_sandbox::Room;
+use tidegate_sandbox::{Rights, Room};
 use tidegate_store::{Misplaced, refuse_inside};
 
+use super::named::named_files;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::source::STAND_IN;
 
-/// A room around a workspace, with tidegate's own state out of reach and the configuration as it is.
-pub(crate) fn room(config: &Config, workspace: &Path) -> Result<Room, Failure> {
-    let room = loose_room(config, workspace)?;
-    match &config.file {
-        Some(file) => room.with_fixed(file, STAND_IN).map_err(Failure::usage),
-        None => Ok(room),
+/// A room around a workspace, with tidegate's own state out of reach and the configuration as it is, with every file that it names:
+/// the next start reads those as well, a library among them that runs outside.
+pub(crate) fn room(config: &Config, workspace: &Path, rights: Rights) -> Result<Room, Failure> {
+    let mut room = loose_room(config, workspace)?;
+    if let Some(file) = &config.file {
+        room = room
+            .with_fixed_name(file, STAND_IN, rights)
+            .map_err(Failure::usage)?;
     }
+    named_files(config)
+        .try_fold(room, Room::with_fixed)
+        .map_err(Failure::usage)
 }
 
 /// The same without a hold on the configuration, for a container that has other mounts than the workspace.

@@ -6,11 +6,12 @@ use rustix::process::Signal;
 use tidegate_core::Ident;
 use tidegate_gateway::telemetry::LogTarget;
 use tidegate_sandbox::container::Containers;
-use tidegate_sandbox::{Flow, Launch, Room, Running, Streams};
+use tidegate_sandbox::{Flow, Launch, Rights, Room, Running, Streams};
 use tokio::signal::unix::{Signal as Heard, SignalKind, signal};
 use tokio::sync::watch;
 
 use super::contain::{self, Contained};
+use super::named::named_files;
 use super::room::loose_room;
 use super::trust::Trust;
 use super::way::Way;
@@ -55,9 +56,10 @@ fn room_for(asked: &Run, config: &Config) -> Result<Room, Failure> {
         Some(workspace) => workspace.clone(),
         None => std::env::current_dir().map_err(Failure::environment)?,
     };
-    let room = match asked.container {
-        Some(_) => loose_room(config, &workspace)?,
-        None => room(config, &workspace)?,
+    let room = match (&asked.container, &asked.image) {
+        (Some(_), _) => loose_room(config, &workspace)?,
+        (None, Some(_)) => room(config, &workspace, Rights::AnEngines)?,
+        (None, None) => room(config, &workspace, Rights::ThisUsers)?,
     };
     Ok(room.with_variables(asked.env.iter().map(String::as_str)))
 }
@@ -74,8 +76,10 @@ impl Cell {
     async fn find(asked: &Run, config: &Config) -> Result<Self, Failure> {
         if asked.image.is_some() || asked.container.is_some() {
             let containers = contain::engine(asked.engine.as_deref()).await?;
-            if let (Some(name), Some(file)) = (&asked.container, &config.file) {
-                contain::refuse_to_change(&containers, name, file).await?;
+            if let Some(name) = &asked.container {
+                for file in config.file.as_deref().into_iter().chain(named_files(config)) {
+                    contain::refuse_to_change(&containers, name, file).await?;
+                }
             }
             return Ok(Self::Container(containers));
         }
@@ -142,7 +146,7 @@ async fn start(asked: &Run, room: &Room, cell: &Cell, way: Way, signals: Signals
         Cell::Container(containers) => {
             let contained = Contained::prepare(asked, room, containers, way).await?;
             let code = signals.end_early(contained.run(asked)).await;
-            contained.tidy_up().await;
+            contained.tidy_up(room).await;
             code
         }
     }

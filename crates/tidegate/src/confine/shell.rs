@@ -11,7 +11,7 @@ use tidegate_engine::Engine;
 use tidegate_gateway::egress::Proxy;
 use tidegate_gateway::mcp::{NotRun, Ran, Shell, Wanted};
 use tidegate_sandbox::machine::Machine;
-use tidegate_sandbox::{Bounds, Flow, Launch, Limits, Room, Running, Streams};
+use tidegate_sandbox::{Bounds, Flow, Launch, Limits, Rights, Room, Running, Streams};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::Semaphore;
 
@@ -49,7 +49,7 @@ impl SandboxShell {
             file_bytes: Some(settings.file_bytes),
         };
         let trust = Trust::of(config)?;
-        let room = trust.in_room(room(config, &workspace)?.with_limits(limits));
+        let room = trust.in_room(room(config, &workspace, Rights::ThisUsers)?.with_limits(limits));
         Ok(Self {
             launch,
             room,

@@ -1,5 +1,7 @@
 //! `tidegate ledger`: checking and reading the record, without the gateway and without its word.
 
+mod records;
+
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -15,6 +17,7 @@ use tidegate_ledger::{
 use crate::failure::Failure;
 use crate::source::Places;
 use crate::terminal::{answer, note, written};
+use records::{Records, Standing};
 
 /// The longest file that a key or a checkpoint is read from.
 const LONGEST_FILE: u64 = 4_096;
@@ -91,21 +94,25 @@ struct Whose {
 }
 
 impl Whose {
-    /// The records: of the gateway, then of each that ran on standard streams or for one command.
+    /// The records to be read. One that is gone cannot be; whoever reads the others is told.
     fn directories(&self) -> Result<Vec<PathBuf>, Failure> {
+        let mut directories = Vec::new();
+        for standing in self.records()? {
+            match there(standing) {
+                Ok(dir) => directories.push(dir),
+                Err(gone) => note(gone),
+            }
+        }
+        Ok(directories)
+    }
+
+    /// All records, there or gone: of the gateway, then of each that ran on standard streams or for one command.
+    fn records(&self) -> Result<Vec<Standing>, Failure> {
         if let Some(dir) = &self.dir {
-            return Ok(vec![dir.clone()]);
+            return Ok(vec![Standing::There(dir.clone())]);
         }
-        let data_dir = self.places.data_dir()?;
-        let cannot = |error: io::Error| {
-            Failure::environment(format_args!("{}: cannot be read: {error}", data_dir.display()))
-        };
-        let mut all = Vec::new();
-        let own = data_dir.join("ledger");
-        if own.try_exists().map_err(cannot)? {
-            all.push(own);
-        }
-        all.extend(records_of_others(&data_dir.join("ledgers")).map_err(cannot)?);
+        let (data_dir, records) = self.in_data_dir()?;
+        let all: Vec<_> = records.all().collect();
         if all.is_empty() {
             return Err(Failure::environment(format_args!(
                 "there is no record in {}: nothing ran on it yet; is it the right --data-dir?",
@@ -114,24 +121,45 @@ impl Whose {
         }
         Ok(all)
     }
+
+    /// The one record that is meant where only one can be: the gateway's, if no other is named. Never one that happens to be the
+    /// only one left.
+    fn one(&self) -> Result<PathBuf, Failure> {
+        if let Some(dir) = &self.dir {
+            return Ok(dir.clone());
+        }
+        let (data_dir, records) = self.in_data_dir()?;
+        let own = records.own.ok_or_else(|| {
+            Failure::environment(format_args!(
+                "there is no record of a gateway in {}; --key, --seen and --save are for one record: name another with --dir",
+                data_dir.display()
+            ))
+        })?;
+        for Standing::There(dir) | Standing::Gone { dir, .. } in records.others {
+            note(format_args!("not looked at: {} (--dir)", dir.display()));
+        }
+        there(own)
+    }
+
+    fn in_data_dir(&self) -> Result<(PathBuf, Records), Failure> {
+        let data_dir = self.places.data_dir()?;
+        let records = Records::of(&data_dir).map_err(|error| {
+            Failure::environment(format_args!("{}: cannot be read: {error}", data_dir.display()))
+        })?;
+        Ok((data_dir, records))
+    }
 }
 
-/// The records of gateways that ran beside another.
-fn records_of_others(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match std::fs::read_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
-    let mut records = Vec::new();
-    for entry in entries {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            records.push(entry.path());
-        }
+/// Where a record is, unless it is gone.
+fn there(standing: Standing) -> Result<PathBuf, Failure> {
+    match standing {
+        Standing::There(dir) => Ok(dir),
+        Standing::Gone { dir, left } => Err(Failure::no(format_args!(
+            "{}: the record is missing, though {} is there: it was removed or moved away",
+            dir.display(),
+            left.display()
+        ))),
     }
-    // By number: mcp-2 comes before mcp-10.
-    records.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
-    Ok(records)
 }
 
 /// Which records are wanted; every part that is given must hold.
@@ -207,7 +235,7 @@ impl Wanted {
     }
 }
 
-/// Checks every record. A key or a checkpoint belongs to one: with these, the first is checked and the others are named.
+/// Checks every record. A key or a checkpoint belongs to one: with these, one is checked and the others are named.
 fn check_all(
     whose: &Whose,
     key: Option<&Path>,
@@ -220,23 +248,24 @@ fn check_all(
             path.display()
         )));
     }
-    let all = whose.directories()?;
     let is_of_one = key.or(seen).or(save).is_some();
-    let (checked, left) = all.split_at(if is_of_one { 1 } else { all.len() });
-    if is_of_one {
-        left.iter()
-            .for_each(|dir| note(format_args!("not looked at: {} (--dir)", dir.display())));
-    }
+    let records = if is_of_one {
+        vec![Standing::There(whose.one()?)]
+    } else {
+        whose.records()?
+    };
+    let count = records.len();
     let mut bad: Vec<Failure> = Vec::new();
-    for dir in checked {
+    for standing in records {
         // Each is looked at, whatever the one before it is like.
-        match check(dir, key, seen, save) {
-            Ok(summary) if checked.len() == 1 => answer(summary)?,
-            Ok(summary) => answer(format_args!("{}: {summary}", dir.display()))?,
+        let checked = there(standing).and_then(|dir| Ok((check(&dir, key, seen, save)?, dir)));
+        match checked {
+            Ok((summary, _)) if count == 1 => answer(summary)?,
+            Ok((summary, dir)) => answer(format_args!("{}: {summary}", dir.display()))?,
             Err(failure) => bad.push(failure),
         }
     }
-    if key.is_none() && bad.len() < checked.len() {
+    if key.is_none() && bad.len() < count {
         note("the key beside each record was believed: compare with a copy of your own, --key FILE");
     }
     let mut bad = bad.into_iter();
