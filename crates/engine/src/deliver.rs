@@ -84,8 +84,9 @@ impl Engine {
         caller: &Caller,
         id: &Ident,
         tool: &Name,
-        bringing: Bringing,
+        mut bringing: Bringing,
     ) -> Result<Delivered, DeliverError> {
+        bringing.perhaps.retain(|other| other != tool);
         self.session_for(caller, Act::Bring, id).await?;
         let standing = self.standing().await?;
         let Some(known) = standing.control.find(tool.as_str()) else {
@@ -98,7 +99,8 @@ impl Engine {
             None => known,
         };
         let known = &any_of(&standing.control, known, &bringing.perhaps);
-        let (found, text) = self.inspector.answer(&known.name, &bringing.content).await?;
+        let only = bringing.only(&known.name);
+        let (found, text) = self.inspector.answer(only, &bringing.content).await?;
         let found = self.hear_model(id, found, &bringing.content, text.len()).await;
         let arrival = Arrival {
             session: id,
