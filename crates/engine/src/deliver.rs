@@ -17,7 +17,7 @@ use crate::gates::Halted;
 use crate::inspect::Found;
 use crate::provenance::{rise_event, spelled, word};
 use crate::veil::Drawn;
-use crate::{Bringing, DeliverError, Engine, Payload};
+use crate::{AccessError, Bringing, DeliverError, Engine, Payload};
 
 /// What the agent may see, and what letting it in did.
 #[derive(Debug)]
@@ -113,6 +113,19 @@ impl Engine {
             Some(assessment) => self.quarantine(arrival, &assessment).await,
             None => self.let_in(caller, arrival, bringing).await,
         }
+    }
+
+    /// The class that words of one of these tools have at least, where nobody knows whose they are.
+    ///
+    /// # Errors
+    /// When nobody can say how the tools stand.
+    pub async fn class_of_any(&self, tools: &[Name]) -> Result<Class, AccessError> {
+        let standing = self.standing().await?;
+        let returns = |tool: &Name| {
+            let known = standing.control.find(tool.as_str());
+            known.map_or(Class::UNCLASSIFIED, |known| known.returns)
+        };
+        Ok(tools.iter().map(returns).fold(Class::Public, Class::join))
     }
 
     async fn let_in(
