@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Class, FieldClasses, Grant, Integrity, Name, SealRule, Tags, Trust};
+use crate::{Class, FieldClasses, Grant, Integrity, Name, SealRule, Tags};
 
 /// What a tool's code may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,6 +74,15 @@ impl Permissions {
             Permission::Connect => self.connect,
         }
     }
+
+    /// What is in either set.
+    pub(crate) const fn union(self, other: Self) -> Self {
+        Self {
+            read: self.read || other.read,
+            write: self.write || other.write,
+            connect: self.connect || other.connect,
+        }
+    }
 }
 
 impl FromIterator<Permission> for Permissions {
@@ -109,6 +118,15 @@ impl Control {
             Self::Auto => "auto",
             Self::HumanApproval => "human-approval",
             Self::Blocked => "blocked",
+        }
+    }
+
+    /// The one of two that lets less pass.
+    pub(crate) const fn stricter(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Blocked, _) | (_, Self::Blocked) => Self::Blocked,
+            (Self::HumanApproval, _) | (_, Self::HumanApproval) => Self::HumanApproval,
+            (Self::Auto, Self::Auto) => Self::Auto,
         }
     }
 }
@@ -291,26 +309,6 @@ impl Tool {
         self
     }
 
-    /// This tool or another, where nobody knows whose word it is: it counts as the higher one's, and is believed only
-    /// where both are.
-    #[must_use]
-    pub fn or(self, other: &Self) -> Self {
-        let is_trusted = |tool: &Self| tool.integrity.trust == Trust::Trusted;
-        let are_trusted = is_trusted(&self) && is_trusted(other);
-        let keeps_secrets = self.keeps_secrets && other.keeps_secrets;
-        let mut higher = if other.returns > self.returns {
-            other.clone()
-        } else {
-            self
-        };
-        higher.keeps_secrets = keeps_secrets;
-        if !are_trusted {
-            higher.integrity.trust = Trust::Untrusted;
-            higher.integrity.trusted_fields.clear();
-        }
-        higher
-    }
-
     /// Whether its answers raise a clean session's label.
     #[must_use]
     pub fn is_internal_source(&self) -> bool {
@@ -432,30 +430,6 @@ mod tests {
             ..facts("pr")
         });
         assert_eq!(tool.ceiling, Class::Internal);
-    }
-
-    #[test]
-    fn of_two_tools_the_higher_class_and_the_lesser_belief_count() {
-        let tool = |name, returns, trust| {
-            let integrity = Integrity {
-                trust,
-                ..Integrity::UNDECLARED
-            };
-            Tool::declared(ToolFacts {
-                returns: Some(returns),
-                integrity,
-                ..facts(name)
-            })
-        };
-        let high = tool("high", Class::Pii, Trust::Trusted);
-        let low = tool("low", Class::Public, Trust::Untrusted);
-        for either in [high.clone().or(&low), low.clone().or(&high)] {
-            assert_eq!(
-                (either.name.as_str(), either.returns, either.integrity.trust),
-                ("high", Class::Pii, Trust::Untrusted)
-            );
-        }
-        assert_eq!(high.clone().or(&high), high);
     }
 
     fn any_class() -> impl Strategy<Value = Option<Class>> {

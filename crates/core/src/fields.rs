@@ -143,6 +143,18 @@ impl FieldClasses {
         self.0.is_empty()
     }
 
+    /// The fields of either of two sources that return this class at most, where nobody knows which of them it is: those
+    /// of both where they are the same, else only those that raise.
+    pub(crate) fn or(self, other: &Self, returns: Class) -> Self {
+        if self == *other {
+            return self;
+        }
+        let mut raising: Vec<_> = self.0.into_iter().chain(other.0.iter().cloned()).collect();
+        raising.retain(|(_, class)| *class > returns);
+        // Not cut to `MAX_FIELDS`: a field that is dropped would count for less.
+        Self(raising)
+    }
+
     /// Every field and its class.
     pub fn iter(&self) -> impl Iterator<Item = (&FieldPattern, Class)> {
         self.0.iter().map(|(pattern, class)| (pattern, *class))

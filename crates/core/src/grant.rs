@@ -11,6 +11,17 @@ pub enum Grant {
     Unanswered(&'static str),
 }
 
+impl Grant {
+    /// The one of two that gives less.
+    pub(crate) const fn stricter(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Refused, _) | (_, Self::Refused) => Self::Refused,
+            (Self::Unanswered(why), _) | (_, Self::Unanswered(why)) => Self::Unanswered(why),
+            (Self::Given, Self::Given) => Self::Given,
+        }
+    }
+}
+
 /// What an authority says of a tool as such.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tags {

@@ -9,6 +9,7 @@ mod context;
 mod control;
 mod decision;
 mod egress;
+mod either;
 mod fields;
 mod grant;
 mod ident;

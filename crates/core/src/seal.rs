@@ -26,6 +26,18 @@ impl SealRule {
             Self::OnRequest => requested,
         }
     }
+
+    /// The one of two that seals more.
+    pub(crate) fn stricter(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Always, _) | (_, Self::Always) => Self::Always,
+            (Self::Above(one), Self::Above(other)) => Self::Above(one.min(other)),
+            (Self::Above(limit), Self::OnRequest) | (Self::OnRequest, Self::Above(limit)) => {
+                Self::Above(limit)
+            }
+            (Self::OnRequest, Self::OnRequest) => Self::OnRequest,
+        }
+    }
 }
 
 impl fmt::Display for SealRule {

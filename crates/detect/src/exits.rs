@@ -115,9 +115,10 @@ impl Exits {
 
     /// Splits what was found in a text by the first exit that covers each finding. Of findings that overlapped, an exit lets
     /// only those pass that it names, or the very value that all of them are about: what else a rule found there counts.
-    /// Injections have no exit here: they are decided by a person, one at a time.
+    /// Injections have no exit here: they are decided by a person, one at a time. Where nobody knows which of several tools
+    /// the text is from, `tool` is `None`, and exits that are for one tool alone do not hold.
     #[must_use]
-    pub fn apply(&self, text: &[u8], tool: &str, scan: Scan) -> Exited {
+    pub fn apply(&self, text: &[u8], tool: Option<&str>, scan: Scan) -> Exited {
         let mut exited = Exited {
             kept: Vec::new(),
             let_through: Vec::new(),
@@ -159,9 +160,9 @@ fn members<'a>(merged: &'a [Finding], span: &Range<usize>) -> &'a [Finding] {
 }
 
 impl Exit {
-    fn covers(&self, text: &[u8], tool: &str, finding: &Finding) -> bool {
+    fn covers(&self, text: &[u8], tool: Option<&str>, finding: &Finding) -> bool {
         finding.kind != FindingKind::Injection
-            && self.tool.as_deref().is_none_or(|wanted| wanted == tool)
+            && self.tool.as_deref().is_none_or(|wanted| Some(wanted) == tool)
             && self.rule.as_ref().is_none_or(|wanted| *wanted == finding.rule)
             && self
                 .value
@@ -201,14 +202,14 @@ mod tests {
         }
     }
 
-    fn check(exit: Exit, tool: &str, expected: [bool; 2]) {
+    fn check<'a>(exit: Exit, tool: impl Into<Option<&'a str>>, expected: [bool; 2]) {
         let findings = vec![
             finding("email", FindingKind::Pii, 0..13),
             finding("email", FindingKind::Pii, 14..27),
         ];
         let exited = Exits::new(vec![exit.clone()])
             .unwrap()
-            .apply(TEXT, tool, Scan::of(findings));
+            .apply(TEXT, tool.into(), Scan::of(findings));
         let through: Vec<_> = exited
             .let_through
             .iter()
@@ -238,6 +239,12 @@ mod tests {
     }
 
     #[test]
+    fn an_exit_for_one_tool_is_none_for_one_of_several() {
+        check(exit(Some("mail"), Some("email"), None), None, [false, false]);
+        check(exit(None, Some("email"), None), None, [true, true]);
+    }
+
+    #[test]
     fn what_else_was_found_in_the_same_place_counts() {
         let raw = || {
             vec![
@@ -253,7 +260,7 @@ mod tests {
             (exit(None, None, Some(b"a@example.com")), vec![], 1),
         ] {
             let exits = Exits::new(vec![exit.clone()]).unwrap();
-            let exited = exits.apply(TEXT, "mail", Scan::of(raw()));
+            let exited = exits.apply(TEXT, Some("mail"), Scan::of(raw()));
             let rules: Vec<_> = exited.kept.iter().map(|kept| kept.rule.as_str()).collect();
             assert_eq!(rules, expected, "{exit:?}");
             assert_eq!(exited.let_through.len(), through, "{exit:?}");
@@ -277,7 +284,7 @@ mod tests {
     fn an_injection_has_no_exit() {
         let findings = vec![finding("override", FindingKind::Injection, 0..5)];
         let exits = Exits::new(vec![exit(None, Some("override"), None)]).unwrap();
-        assert_eq!(exits.apply(TEXT, "mail", Scan::of(findings)).kept.len(), 1);
+        assert_eq!(exits.apply(TEXT, Some("mail"), Scan::of(findings)).kept.len(), 1);
     }
 
     #[test]

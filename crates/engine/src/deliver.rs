@@ -17,7 +17,7 @@ use crate::gates::Halted;
 use crate::inspect::Found;
 use crate::provenance::{rise_event, spelled, word};
 use crate::veil::Drawn;
-use crate::{Bringing, DeliverError, Engine, Payload};
+use crate::{AccessError, Bringing, DeliverError, Engine, Payload};
 
 /// What the agent may see, and what letting it in did.
 #[derive(Debug)]
@@ -84,8 +84,9 @@ impl Engine {
         caller: &Caller,
         id: &Ident,
         tool: &Name,
-        bringing: Bringing,
+        mut bringing: Bringing,
     ) -> Result<Delivered, DeliverError> {
+        bringing.perhaps.retain(|other| other != tool);
         self.session_for(caller, Act::Bring, id).await?;
         let standing = self.standing().await?;
         let Some(known) = standing.control.find(tool.as_str()) else {
@@ -98,7 +99,8 @@ impl Engine {
             None => known,
         };
         let known = &any_of(&standing.control, known, &bringing.perhaps);
-        let (found, text) = self.inspector.answer(&known.name, &bringing.content).await?;
+        let only = bringing.only(&known.name);
+        let (found, text) = self.inspector.answer(only, &bringing.content).await?;
         let found = self.hear_model(id, found, &bringing.content, text.len()).await;
         let arrival = Arrival {
             session: id,
@@ -111,6 +113,19 @@ impl Engine {
             Some(assessment) => self.quarantine(arrival, &assessment).await,
             None => self.let_in(caller, arrival, bringing).await,
         }
+    }
+
+    /// The class that words of one of these tools have at least, where nobody knows whose they are.
+    ///
+    /// # Errors
+    /// When nobody can say how the tools stand.
+    pub async fn class_of_any(&self, tools: &[Name]) -> Result<Class, AccessError> {
+        let standing = self.standing().await?;
+        let returns = |tool: &Name| {
+            let known = standing.control.find(tool.as_str());
+            known.map_or(Class::UNCLASSIFIED, |known| known.returns)
+        };
+        Ok(tools.iter().map(returns).fold(Class::Public, Class::join))
     }
 
     async fn let_in(

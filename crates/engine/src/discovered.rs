@@ -60,7 +60,7 @@ impl Engine {
     /// # Errors
     /// When it cannot be looked into; then it must not be trusted.
     pub async fn gives_orders(&self, tool: &Name, definition: &Payload) -> Result<bool, Interrupted> {
-        let (found, _) = self.inspector.answer(tool, definition).await?;
+        let (found, _) = self.inspector.answer(Some(tool), definition).await?;
         Ok(found.hostile().is_some())
     }
 

@@ -105,13 +105,15 @@ impl Inspector {
         tool: &Name,
         arguments: &Payload,
     ) -> Result<Found, Interrupted> {
-        self.look(tool, arguments, false).await.map(|(found, _)| found)
+        let looked = self.look(Some(tool), arguments, false).await;
+        looked.map(|(found, _)| found)
     }
 
-    /// Looks into a tool's answer, and gives the text that findings point into.
+    /// Looks into a tool's answer, and gives the text that findings point into. Where nobody knows which of several tools
+    /// gave it, here and below, there is no `tool`.
     pub(crate) async fn answer(
         self: &Arc<Self>,
-        tool: &Name,
+        tool: Option<&Name>,
         content: &Payload,
     ) -> Result<(Found, Vec<u8>), Interrupted> {
         self.look(tool, content, true).await
@@ -126,26 +128,26 @@ impl Inspector {
     ) -> Result<(Found, bool), Interrupted> {
         let is_json = text.trim_start().starts_with(['{', '[']);
         if text.len() < LARGE_BYTES {
-            let found = self.look_at(source, text.as_bytes(), Reading::Foreign, with_injection);
+            let found = self.look_at(Some(source), text.as_bytes(), Reading::Foreign, with_injection);
             return Ok((found, is_json));
         }
         let (inspector, source, text) = (Arc::clone(self), source.clone(), text.to_owned());
         let looking = tokio::task::spawn_blocking(move || {
-            inspector.look_at(&source, text.as_bytes(), Reading::Foreign, with_injection)
+            inspector.look_at(Some(&source), text.as_bytes(), Reading::Foreign, with_injection)
         });
         let found = looking.await.map_err(|_| Interrupted)?;
         Ok((found, is_json))
     }
 
     /// Looks again into what is left of an answer, where blocking is allowed. Says whether it was looked at as JSON.
-    pub(crate) fn again(&self, tool: &Name, left: &serde_json::Value) -> (Found, bool) {
+    pub(crate) fn again(&self, tool: Option<&Name>, left: &serde_json::Value) -> (Found, bool) {
         let (text, is_json) = text_of(left);
         (self.look_at(tool, &text, Reading::of(is_json), false), is_json)
     }
 
     async fn look(
         self: &Arc<Self>,
-        tool: &Name,
+        tool: Option<&Name>,
         content: &Payload,
         with_injection: bool,
     ) -> Result<(Found, Vec<u8>), Interrupted> {
@@ -155,15 +157,15 @@ impl Inspector {
             let found = self.look_at(tool, &text, reading, with_injection);
             return Ok((found, text));
         }
-        let (inspector, tool) = (Arc::clone(self), tool.clone());
+        let (inspector, tool) = (Arc::clone(self), tool.cloned());
         let looking = tokio::task::spawn_blocking(move || {
-            let found = inspector.look_at(&tool, &text, reading, with_injection);
+            let found = inspector.look_at(tool.as_ref(), &text, reading, with_injection);
             (found, text)
         });
         looking.await.map_err(|_| Interrupted)
     }
 
-    fn look_at(&self, tool: &Name, text: &[u8], reading: Reading, with_injection: bool) -> Found {
+    fn look_at(&self, tool: Option<&Name>, text: &[u8], reading: Reading, with_injection: bool) -> Found {
         let context = InjectionContext {
             tools: Some(&self.tools),
             known: None,
@@ -175,7 +177,7 @@ impl Inspector {
             (false, Reading::Written) => (self.detector.scan_json(text), None),
             (false, Reading::Foreign) => (self.detector.scan_any(text), None),
         };
-        let exited = self.exits.apply(text, tool.as_str(), scan);
+        let exited = self.exits.apply(text, tool.map(Name::as_str), scan);
         Found {
             findings: exited.kept,
             let_through: exited.let_through,

@@ -15,10 +15,8 @@ use std::time::Duration;
 use mcp_stand::{Client, gateway, options, policy, scripted, server, text_of};
 use serde_json::{Value, json};
 use stand::{Setting, Stand};
-use tidegate_core::{Class, ControlList, Role, Tool, ToolFacts};
+use tidegate_core::{ControlList, Role};
 use tidegate_engine::Policy;
-use tidegate_gateway::mcp::Options;
-use tokio::task::JoinHandle;
 
 /// How many messages with a word in them reached the server.
 async fn heard(client: &mut Client, word: &str) -> String {
@@ -139,112 +137,6 @@ async fn a_long_number_is_no_progress_but_words() {
         );
         assert_eq!(label_after_saying("t", &line).await, "pii", "{line}");
     }
-}
-
-const LINE: &str =
-    r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"a line"}}"#;
-
-/// A gateway whose server hangs over personal data, and otherwise says what is public.
-async fn gateway_over_personal_data() -> Stand {
-    let declared = policy("").control;
-    let tools = declared.iter().cloned().map(|tool| match tool.name.as_str() {
-        "hang" => Tool::declared(ToolFacts {
-            returns: Some(Class::Pii),
-            ..ToolFacts::named(tool.name)
-        }),
-        _ => tool,
-    });
-    let policy = Policy::new(ControlList::new(tools).unwrap());
-    let servers = vec![server("scripted", true, scripted(&[]))];
-    let options = Options {
-        call_timeout: Duration::from_secs(60),
-        ..options()
-    };
-    Stand::start_mcp(Setting::default(), policy, servers, options).await
-}
-
-/// A call that is never answered.
-struct Hanging {
-    /// The id under which the server has it.
-    id: Value,
-    ended: JoinHandle<()>,
-}
-
-impl Hanging {
-    async fn begin(client: &mut Client) -> Self {
-        let hang = json!({"jsonrpc": "2.0", "id": "h", "method": "tools/call", "params": {"name": "hang"}});
-        let sent = client.request(hang.to_string()).send();
-        let ended = tokio::spawn(async move {
-            sent.await.unwrap().text().await.unwrap();
-        });
-        for _ in 0..200 {
-            let calls = client.call("given_up", json!({})).await;
-            let calls: Value = serde_json::from_str(text_of(&calls)).unwrap();
-            if let Some(id) = calls["hanging"].get(0).cloned() {
-                return Self { id, ended };
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        panic!("the call did not reach the server");
-    }
-
-    /// Takes the call back, and waits until nobody works on it here.
-    async fn take_back(self, client: &Client) {
-        let told =
-            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "h"}});
-        let told = client.request(told.to_string()).send().await.unwrap();
-        assert_eq!(told.status(), 202);
-        let ended = tokio::time::timeout(Duration::from_secs(20), self.ended).await;
-        ended.expect("the call is given up").unwrap();
-    }
-}
-
-#[tokio::test]
-async fn what_a_server_says_counts_as_the_highest_of_what_it_works_on() {
-    let stand = gateway_over_personal_data().await;
-    let mut client = Client::greet(&stand).await;
-    client.ask("logging/setLevel", json!({"level": "info"})).await;
-    let hanging = Hanging::begin(&mut client).await;
-    assert_eq!(client.label().await, "public");
-    say(&mut client, &[LINE]).await;
-    assert_eq!(client.label().await, "pii");
-    hanging.take_back(&client).await;
-}
-
-#[tokio::test]
-async fn a_call_that_was_given_up_may_still_speak() {
-    for line in [
-        LINE,
-        r#"{"jsonrpc":"2.0","method":"notifications/x","params":{"data":"a line"}}"#,
-        r#"{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"message":"a line"}}"#,
-    ] {
-        let stand = gateway_over_personal_data().await;
-        let mut client = Client::greet(&stand).await;
-        let hanging = Hanging::begin(&mut client).await;
-        hanging.take_back(&client).await;
-        say(&mut client, &[line]).await;
-        // A question is brought to the client beside the call.
-        for _ in 0..50 {
-            if client.label().await != "public" {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        assert_eq!(client.label().await, "pii", "{line}");
-    }
-}
-
-#[tokio::test]
-async fn a_call_that_was_answered_late_speaks_no_more() {
-    let stand = gateway_over_personal_data().await;
-    let mut client = Client::greet(&stand).await;
-    let hanging = Hanging::begin(&mut client).await;
-    let id = hanging.id.clone();
-    hanging.take_back(&client).await;
-    let late = json!({"jsonrpc": "2.0", "id": id, "result": {}}).to_string();
-    say(&mut client, &[&late, LINE]).await;
-    assert!(client.notified("notifications/message"), "{:?}", client.notes);
-    assert_eq!(client.label().await, "public");
 }
 
 #[tokio::test]

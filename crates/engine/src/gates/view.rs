@@ -134,7 +134,10 @@ impl Engine {
     /// A person's own words, without what a rule knows for a value.
     pub(super) fn plain_words(&self, words: &str) -> Result<String, Interrupted> {
         let name = Name::parse("reason").map_err(|_| Interrupted)?;
-        let found = self.inspector.again(&name, &Value::String(words.to_owned())).0;
+        let found = self
+            .inspector
+            .again(Some(&name), &Value::String(words.to_owned()))
+            .0;
         let payload = Payload::new(Value::String(words.to_owned()));
         Ok(without(&payload, &found.findings, IN_WORDS)?
             .as_str()

@@ -44,6 +44,11 @@ impl Bringing {
             perhaps: Vec::new(),
         }
     }
+
+    /// The tool whose word it is, where it can be nobody else's.
+    pub(crate) fn only<'a>(&self, tool: &'a Name) -> Option<&'a Name> {
+        self.perhaps.is_empty().then_some(tool)
+    }
 }
 
 /// What is left of an answer for the agent to see.
@@ -71,6 +76,8 @@ struct Drawing {
     form: Form,
     found: Found,
     is_sealed: bool,
+    /// The tool that it can only be from.
+    only: Option<Name>,
     inspector: Arc<Inspector>,
     reading: Reading,
 }
@@ -107,6 +114,7 @@ impl Engine {
         let mut held = self.veils.of(id, &self.provenance).await?;
         let drawing = Drawing {
             tool: tool.clone(),
+            only: bringing.only(&tool.name).cloned(),
             content: bringing.content.into_exposed(),
             form: bringing.form,
             found: found.clone(),
@@ -191,9 +199,10 @@ impl Drawing {
             content: mut value,
             form,
             found,
+            only,
             inspector,
             reading,
-            ..
+            is_sealed: _,
         } = self;
         let opened = form::open(form, &mut value);
         let mut echoes = resolved_echoes(&tool, table, &reading)?;
@@ -223,7 +232,7 @@ impl Drawing {
             value = escaped(value);
         }
         let echoed = echoes.replace(&mut value, table, keep);
-        let (left, is_json) = inspector.again(&tool.name, &value);
+        let (left, is_json) = inspector.again(only.as_ref(), &value);
         redacted |= rewrite::rewrite(&mut value, !is_json, &left.findings, table, keep);
         form::close(&opened, &mut value);
         // What was known exactly and taken out counts no more; what only a detector found does.

@@ -84,7 +84,13 @@ impl House {
     /// The same with a vault that something was done to before.
     pub fn over(directory: &Path, tools: impl IntoIterator<Item = ToolFacts>, vault: Vault) -> Self {
         let store = SqliteStore::open(directory.join("tidegate.db"), SqliteOptions::default()).unwrap();
-        Self::of(directory, tools, Arc::new(store), vault)
+        Self::of(directory, tools, Arc::new(store), (vault, Exits::NONE))
+    }
+
+    /// The same with exits from detection.
+    pub fn with_exits(directory: &Path, tools: impl IntoIterator<Item = ToolFacts>, exits: Exits) -> Self {
+        let store = SqliteStore::open(directory.join("tidegate.db"), SqliteOptions::default()).unwrap();
+        Self::of(directory, tools, Arc::new(store), (vault(directory), exits))
     }
 
     /// The same on a store that is somebody's own.
@@ -93,14 +99,14 @@ impl House {
         tools: impl IntoIterator<Item = ToolFacts>,
         store: Arc<dyn SessionStore>,
     ) -> Self {
-        Self::of(directory, tools, store, vault(directory))
+        Self::of(directory, tools, store, (vault(directory), Exits::NONE))
     }
 
     fn of(
         directory: &Path,
         tools: impl IntoIterator<Item = ToolFacts>,
         store: Arc<dyn SessionStore>,
-        vault: Vault,
+        (vault, exits): (Vault, Exits),
     ) -> Self {
         let ledger_dir = directory.join("ledger");
         let ledger = Ledger::open(&ledger_dir, Options::new(&ledger_dir)).unwrap();
@@ -112,7 +118,7 @@ impl House {
             mirror: None,
             provenance: Provenance::new(ledger, reader, vault),
             detector: Detector::new(&DetectorConfig::default()).unwrap(),
-            exits: Exits::NONE,
+            exits,
             observer: Arc::new(Silent),
         });
         let caller = Caller {

@@ -217,10 +217,15 @@ impl Ways {
         self.find(|active| active.id == id)
     }
 
-    /// The request with this progress token at a server: no server speaks of another's.
-    pub(crate) fn with_token(&self, server: usize, token: &str) -> Option<Active> {
+    /// The request with this progress token at a server: no server speaks of another's. Of several, the one that the
+    /// message came with.
+    pub(crate) fn with_token(&self, server: usize, related: Option<u64>, token: &str) -> Option<Active> {
+        let has_token = |active: &Active| active.token.as_deref() == Some(token);
         let is_at = |active: &Active| active.sent.is_some_and(|(at, _)| at == server);
-        self.find(|active| is_at(active) && active.token.as_deref() == Some(token))
+        let named = related.and_then(|id| self.of_server(server, Some(id)));
+        named
+            .filter(has_token)
+            .or_else(|| self.find(|active| is_at(active) && has_token(active)))
     }
 
     /// The request that a server's message belongs to: the one it came with, or the only one that the server has.
@@ -281,5 +286,54 @@ impl Ways {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn active(id: &str, token: &str) -> Active {
+        Active {
+            id: id.to_owned(),
+            token: Some(token.to_owned()),
+            outlet: Outlet::new().0,
+            sent: None,
+            subject: None,
+            logs: None,
+            taken_back: Arc::default(),
+            era: Era::Greeted,
+            resumed: None,
+            rounds: 0,
+        }
+    }
+
+    #[test]
+    fn of_requests_with_one_token_the_wire_names_its_own() {
+        let ways = Ways::default();
+        for (id, token, server, sent) in [
+            ("a", "7", 0, 1),
+            ("b", "7", 0, 2),
+            ("c", "8", 0, 3),
+            ("d", "7", 1, 4),
+        ] {
+            let key = ways.begin(active(id, token)).unwrap();
+            ways.sent(key, server, sent);
+        }
+        for (server, related, token, expected) in [
+            (0, Some(1), "7", Some("a")),
+            (0, Some(2), "7", Some("b")),
+            (0, None, "7", Some("a")),
+            // A message that came with a request of another token, or with one that is gone.
+            (0, Some(3), "7", Some("a")),
+            (0, Some(9), "7", Some("a")),
+            (0, Some(4), "8", Some("c")),
+            (1, Some(2), "7", Some("d")),
+            (1, None, "8", None),
+        ] {
+            let found = ways.with_token(server, related, token);
+            let found = found.map(|active| active.id);
+            assert_eq!(found.as_deref(), expected, "{server} {related:?} {token}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! One client's session: who it is, its conversations with the servers, and its requests under way.
 
+mod along;
 mod catalog;
 mod connect;
 mod content;

@@ -19,7 +19,7 @@ use super::unanswered::Sent;
 use super::{Session, locked};
 use crate::mcp::message::Envelope;
 use crate::mcp::object::Object;
-use crate::mcp::upstream::{Connection, UpstreamError};
+use crate::mcp::upstream::{Call, Connection, UpstreamError};
 
 /// How long a call waits for its client to come back.
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
@@ -106,7 +106,7 @@ impl Session {
         &self,
         errand: &Errand,
         connection: Arc<Connection>,
-        request: Cleared<Envelope>,
+        (call, request): (Call, Cleared<Envelope>),
     ) -> Result<Sent, UpstreamError> {
         let session = self.me.upgrade().ok_or(UpstreamError::Left)?;
         let (key, server) = (errand.key, errand.server);
@@ -114,7 +114,6 @@ impl Session {
         let (told, outcome) = oneshot::channel();
         let (went, under) = oneshot::channel();
         let (speaking, owner) = (Arc::clone(&connection), Weak::clone(&self.me));
-        let subject = errand.subject.clone();
         let running = tokio::spawn(async move {
             let sent = |id| {
                 locked(&session.talks).asking.insert((server, id), asks);
@@ -122,7 +121,7 @@ impl Session {
                 drop(session);
                 let _ = went.send(id);
             };
-            let _ = told.send(speaking.forward(&subject, request, sent).await);
+            let _ = told.send(speaking.forward(call, request, sent).await);
         });
         let running = running.abort_handle();
         let Ok(id) = under.await else {

@@ -12,7 +12,7 @@ use super::{Session, upward};
 use crate::mcp::era::Era;
 use crate::mcp::message::Envelope;
 use crate::mcp::outlet::Outlet;
-use crate::mcp::upstream::UpstreamError;
+use crate::mcp::upstream::{Call, UpstreamError};
 
 /// What came of a call.
 pub(super) enum Sent {
@@ -57,16 +57,20 @@ impl Session {
         if let Some(resumed) = active.as_ref().and_then(|active| active.resumed.clone()) {
             return self.resume(errand, resumed).await;
         }
-        let newer = active.is_some_and(|active| active.era == Era::Stateless);
+        let newer = active.as_ref().is_some_and(|active| active.era == Era::Stateless);
+        let call = Call {
+            subject: errand.subject.clone(),
+            token: active.and_then(|active| active.token),
+        };
         if newer && connection.era() == Era::Greeted {
-            return self.talk(errand, connection, request).await;
+            return self.talk(errand, connection, (call, request)).await;
         }
         let sent = |id| self.ways.sent(*key, *server, id);
         let why = tokio::select! {
             // First whether anybody waits: what nobody waits for is not sent.
             biased;
             why = self.given_up(errand) => why,
-            answer = connection.forward(&errand.subject, request, sent) => return answer.map(Sent::Answer),
+            answer = connection.forward(call, request, sent) => return answer.map(Sent::Answer),
         };
         if let Some((_, id)) = self.ways.active(*key).and_then(|active| active.sent) {
             // In the gateway's own words: a client's reason is not decided on.

@@ -9,7 +9,6 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use serde_json::json;
-use serde_json::value::RawValue;
 use tidegate_core::Name;
 use tidegate_engine::Form;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -22,7 +21,7 @@ use crate::mcp::era::{Era, SUBSCRIPTION_KEY};
 use crate::mcp::message::{Envelope, Message, code};
 use crate::mcp::names::Surface;
 use crate::mcp::object::{Object, raw};
-use crate::mcp::outlet::{Active, LogLevel, Outlet};
+use crate::mcp::outlet::{Active, Outlet};
 use crate::mcp::pins::Kind;
 use crate::mcp::upstream::{Connection, Incoming, Read, UpstreamError};
 
@@ -101,36 +100,13 @@ pub(super) async fn tell_of_rises(session: Weak<Session>) {
 
 impl Session {
     async fn told_by(&self, whence: Whence<'_>, told: Envelope) {
-        let Whence {
-            server,
-            connection,
-            related,
-        } = whence;
+        let Whence { server, related, .. } = whence;
         let told = untagged(told);
         let params = told.params();
         match told.method() {
             "notifications/subscriptions/acknowledged" => {}
-            "notifications/progress" => {
-                let token = params.get("progressToken").map(|token| token.get().to_owned());
-                let active = token.and_then(|token| self.ways.with_token(server, &token));
-                let Some(active) = active else { return };
-                if let Some((_, id)) = active.sent {
-                    connection.alive(id);
-                }
-                if is_bare_progress(&told) {
-                    active.outlet.send(&told).await;
-                    return;
-                }
-                let speakers = active.subject.clone().into_iter().collect();
-                self.pass_on(server, told, speakers, Some(&active)).await;
-            }
-            "notifications/message" => {
-                let active = self.ways.of_server(server, related);
-                if self.wants_log(server, &params, active.as_ref()) {
-                    let speakers = self.speakers(whence, Surface::Logging, &params);
-                    self.pass_on(server, told, speakers, active.as_ref()).await;
-                }
-            }
+            "notifications/progress" => self.progressed(whence, told, &params).await,
+            "notifications/message" => self.logged(whence, told, &params).await,
             "notifications/tools/list_changed" => {
                 if let Some(mut catalog) = self.catalog(server) {
                     catalog.tools = None;
@@ -150,13 +126,13 @@ impl Session {
                 let task = params.text("taskId").and_then(|id| self.task(&id));
                 let speakers = match task.filter(|(at, _)| *at == server) {
                     Some((_, tool)) => vec![tool],
-                    None => self.speakers(whence, Surface::Other, &params),
+                    None => self.speakers(whence, Surface::Other, &params).all(),
                 };
                 self.pass_on(server, told, speakers, None).await;
             }
             _ => {
                 let active = self.ways.of_server(server, related);
-                let speakers = self.speakers(whence, Surface::Other, &params);
+                let speakers = self.speakers(whence, Surface::Other, &params).all();
                 self.pass_on(server, told, speakers, active.as_ref()).await;
             }
         }
@@ -182,7 +158,13 @@ impl Session {
     }
 
     /// Lets in what a server tells and passes it on. What cannot be let in is not passed on.
-    async fn pass_on(&self, server: usize, told: Envelope, mut speakers: Vec<Name>, active: Option<&Active>) {
+    pub(super) async fn pass_on(
+        &self,
+        server: usize,
+        told: Envelope,
+        mut speakers: Vec<Name>,
+        active: Option<&Active>,
+    ) {
         if speakers.is_empty() {
             speakers.extend(self.surface(server, Surface::Other));
         }
@@ -208,26 +190,6 @@ impl Session {
                 active.outlet.send(&told).await;
             }
             None => self.announce(told).await,
-        }
-    }
-
-    /// Whether the client asked for a log message: in the stateless era each request says which it wants. Before it, a
-    /// server may log whenever it likes; a line that belongs to no call, comes unasked and has no declared class is
-    /// kept back, since letting it in would close the session over something that nobody wanted to read.
-    fn wants_log(&self, server: usize, params: &Object, active: Option<&Active>) -> bool {
-        let level = params.text("level").and_then(|level| LogLevel::named(&level));
-        match active {
-            Some(active) => active
-                .logs
-                .is_some_and(|wanted| level.is_none_or(|level| level >= wanted)),
-            None => {
-                let era = locked(&self.client).era;
-                let is_declared = || {
-                    let surface = self.surface(server, Surface::Logging);
-                    surface.is_ok_and(|surface| self.is_declared(&surface))
-                };
-                era == Era::Greeted && (self.asked_for_logs(server) || is_declared())
-            }
         }
     }
 
@@ -273,7 +235,7 @@ impl Session {
             _ => Surface::Other,
         };
         let active = self.ways.of_server(server, related);
-        let speakers = self.speakers(whence, surface, &question.params());
+        let speakers = self.speakers(whence, surface, &question.params()).all();
         let asker = self.asker(server, surface, &speakers).ok_or_else(no_way)?;
         let mut question = question;
         let outlet = active.as_ref().map(|active| &active.outlet);
@@ -429,24 +391,6 @@ fn untagged(told: Envelope) -> Envelope {
 /// A notification that says that something happened, and nothing else.
 fn bare(told: &Envelope) -> Envelope {
     Envelope::notification(told.method(), None)
-}
-
-/// The most bytes of a number that only counts: a longer one has room for somebody's number, or for words in digits.
-const COUNT_BYTES: usize = 9;
-
-/// Whether progress is told in short numbers alone, of which there is nothing to let in.
-fn is_bare_progress(told: &Envelope) -> bool {
-    let is_number = |value: &RawValue| {
-        let text = value.get();
-        text.len() <= COUNT_BYTES && serde_json::from_str::<f64>(text).is_ok()
-    };
-    let is_bare = |(name, value)| match name {
-        // The client's own word: its request was found by it.
-        "progressToken" => true,
-        "progress" | "total" => is_number(value),
-        _ => false,
-    };
-    told.beside().is_empty() && told.params().members().all(is_bare)
 }
 
 /// A call whose server waits for a person is no silent one.

@@ -9,6 +9,7 @@ use serde_json::json;
 use tidegate_core::{Cleared, Name};
 use tokio::sync::{Notify, mpsc, oneshot};
 
+use super::call::Call;
 use super::http::{Exchange, Reading};
 use super::late::Late;
 use super::stdio::Pipe;
@@ -71,8 +72,8 @@ impl Calls {
     /// Nobody waits any more for the answer to a request that did not come.
     fn give_up(&mut self, id: u64) -> Option<Waiting> {
         let mut waiting = self.pending.remove(&id)?;
-        if let Some(subject) = waiting.subject.take() {
-            self.late.add(id, subject);
+        if let Some(call) = waiting.call.take() {
+            self.late.add(id, call);
         }
         Some(waiting)
     }
@@ -81,8 +82,8 @@ impl Calls {
 struct Waiting {
     answer: oneshot::Sender<Result<Envelope, UpstreamError>>,
     alive: Arc<Notify>,
-    /// What is called, where it is a call of the client's.
-    subject: Option<Name>,
+    /// The call, where it is one of the client's.
+    call: Option<Call>,
 }
 
 /// What a server may be working on.
@@ -200,15 +201,15 @@ impl Connection {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Sends a request that a decision let through as one to this tool or surface, and waits for its answer. `sent`
-    /// learns the id it went under.
+    /// Sends a request that a decision let through as this call, and waits for its answer. `sent` learns the id it went
+    /// under.
     pub(crate) async fn forward(
         &self,
-        subject: &Name,
+        call: Call,
         request: Cleared<Envelope>,
         sent: impl FnOnce(u64) + Send,
     ) -> Result<Envelope, UpstreamError> {
-        let request = (request.into_inner(), Some(subject.clone()));
+        let request = (request.into_inner(), Some(call));
         self.ask_within(request, self.bounds.call_timeout, sent).await
     }
 
@@ -233,7 +234,7 @@ impl Connection {
 
     async fn ask_within(
         &self,
-        (request, subject): (Envelope, Option<Name>),
+        (request, call): (Envelope, Option<Call>),
         patience: Duration,
         sent: impl FnOnce(u64) + Send,
     ) -> Result<Envelope, UpstreamError> {
@@ -243,7 +244,7 @@ impl Connection {
         let waiting = Waiting {
             answer,
             alive: Arc::clone(&alive),
-            subject,
+            call,
         };
         self.wait_for(id, waiting)?;
         sent(id);
@@ -340,17 +341,21 @@ impl Connection {
     /// What a request under way, or one that was given up, calls.
     pub(crate) fn subject(&self, id: u64) -> Option<Name> {
         let calls = self.calls();
-        let awaited = calls.pending.get(&id).and_then(|call| call.subject.as_ref());
-        awaited.or_else(|| calls.late.subject(id)).cloned()
+        let awaited = calls.pending.get(&id).and_then(|waiting| waiting.call.as_ref());
+        let call = awaited.or_else(|| calls.late.call(id));
+        call.map(|call| call.subject.clone())
     }
 
-    /// What the server may be working on.
-    pub(crate) fn at_work(&self) -> AtWork {
+    /// What the server may be working on; of what has a progress token, where one is given, only what may have this.
+    pub(crate) fn at_work(&self, token: Option<&str>) -> AtWork {
         let calls = self.calls();
-        let awaited = calls.pending.values().filter_map(|call| call.subject.clone());
+        let is_meant = |call: &&Call| token.is_none_or(|token| call.may_have(token));
+        let subject = |call: &Call| call.subject.clone();
+        let awaited = calls.pending.values().filter_map(|waiting| waiting.call.as_ref());
+        let given_up = calls.late.calls();
         AtWork {
-            awaited: awaited.collect(),
-            given_up: calls.late.subjects().map(|late| late.cloned().collect()),
+            awaited: awaited.filter(is_meant).map(subject).collect(),
+            given_up: given_up.map(|late| late.filter(is_meant).map(subject).collect()),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tidegate_core::Name;
+use super::call::Call;
 
 /// The most that are remembered of one conversation.
 const MOST: usize = 256;
@@ -10,15 +10,15 @@ const MOST: usize = 256;
 /// The calls of one conversation whose answer may still come.
 #[derive(Default)]
 pub(super) struct Late {
-    calls: HashMap<u64, Name>,
+    calls: HashMap<u64, Call>,
     is_full: bool,
 }
 
 impl Late {
     /// A call is given up.
-    pub(super) fn add(&mut self, id: u64, subject: Name) {
+    pub(super) fn add(&mut self, id: u64, call: Call) {
         if self.calls.len() < MOST {
-            self.calls.insert(id, subject);
+            self.calls.insert(id, call);
         } else {
             self.is_full = true;
         }
@@ -29,13 +29,13 @@ impl Late {
         self.calls.remove(&id);
     }
 
-    /// What a call was for.
-    pub(super) fn subject(&self, id: u64) -> Option<&Name> {
+    /// The call that went under an id.
+    pub(super) fn call(&self, id: u64) -> Option<&Call> {
         self.calls.get(&id)
     }
 
-    /// What the calls were for; `None` when there were more than are remembered.
-    pub(super) fn subjects(&self) -> Option<impl Iterator<Item = &Name>> {
+    /// The calls; `None` when there were more than are remembered.
+    pub(super) fn calls(&self) -> Option<impl Iterator<Item = &Call>> {
         (!self.is_full).then(|| self.calls.values())
     }
 }
@@ -43,21 +43,25 @@ impl Late {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tidegate_core::Name;
 
     #[test]
     fn a_call_is_late_until_its_answer_comes_and_too_many_are_anybodys() {
-        let name = Name::parse("hr.slow").unwrap();
+        let call = Call {
+            subject: Name::parse("hr.slow").unwrap(),
+            token: None,
+        };
         let mut late = Late::default();
-        late.add(1, name.clone());
-        assert_eq!(late.subject(1), Some(&name));
+        late.add(1, call.clone());
+        assert_eq!(late.call(1), Some(&call));
         late.answered(1);
-        assert_eq!(late.subjects().unwrap().count(), 0);
+        assert_eq!(late.calls().unwrap().count(), 0);
         for id in 0..=MOST {
-            assert!(late.subjects().is_some());
-            late.add(u64::try_from(id).unwrap(), name.clone());
+            assert!(late.calls().is_some());
+            late.add(u64::try_from(id).unwrap(), call.clone());
         }
-        assert!(late.subjects().is_none());
+        assert!(late.calls().is_none());
         late.answered(1);
-        assert!(late.subjects().is_none(), "one of them was forgotten");
+        assert!(late.calls().is_none(), "one of them was forgotten");
     }
 }

@@ -1,6 +1,7 @@
 //! The servers behind the gateway: how one is reached, and one conversation with it.
 
 mod aside;
+mod call;
 mod client;
 mod connection;
 mod http;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 use tidegate_core::Ident;
 
+pub(crate) use call::Call;
 pub(crate) use connection::{AtWork, Connection, Incoming, Read};
 pub(crate) use link::{Hello, Link};
 
