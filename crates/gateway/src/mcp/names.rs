@@ -38,6 +38,19 @@ pub(crate) fn surface(server: &Upstream, surface: Surface) -> Option<Name> {
     Name::parse(&format!("{}:{}", server.name, surface.as_str())).ok()
 }
 
+/// Everything that a call to a server can be for: those of the known tools that are its own, and its other ways.
+pub(crate) fn all_of<'a>(
+    servers: &[Upstream],
+    server: usize,
+    known: impl Iterator<Item = &'a Name>,
+) -> Vec<Name> {
+    let is_its_own = |name: &&Name| resolve(servers, name.as_str()).is_some_and(|(at, _)| at == server);
+    let tools = known.filter(is_its_own).cloned();
+    let ways = servers.get(server).into_iter();
+    let ways = ways.flat_map(|upstream| Surface::ALL.into_iter().filter_map(|way| surface(upstream, way)));
+    tools.chain(ways).collect()
+}
+
 /// A way in or out of a server that is not a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Surface {
@@ -123,6 +136,26 @@ mod tests {
             if let Some(name) = &name {
                 assert_eq!(resolve(&servers, name.as_str()), Some((server, own)));
             }
+        }
+    }
+
+    #[test]
+    fn a_server_is_known_by_its_tools_and_its_other_ways() {
+        let servers = servers(&[("files", false), ("main", true)]);
+        let known = ["files.read", "files:resources", "read"].map(|name| Name::parse(name).unwrap());
+        for (server, name, expected) in [
+            (0, "files.read", true),
+            (0, "files:resources", true),
+            (0, "files:other", true),
+            (0, "read", false),
+            (0, "main:resources", false),
+            (1, "read", true),
+            (1, "main:prompts", true),
+            (1, "files.read", false),
+        ] {
+            let all = all_of(&servers, server, known.iter());
+            let found = all.iter().any(|known| known.as_str() == name);
+            assert_eq!(found, expected, "{server} {name}");
         }
     }
 

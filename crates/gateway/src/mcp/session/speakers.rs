@@ -94,13 +94,13 @@ impl Session {
         self.with_tasks(server, at_work, given_up)
     }
 
-    /// The calls, and the tasks that their server may be working on. What is not remembered may be any tool's.
+    /// The calls, and the tasks that their server may be working on. What is not remembered may be anything's.
     fn with_tasks(&self, server: usize, mut at_work: Vec<Name>, given_up: Option<Vec<Name>>) -> Speakers {
         let tasks = locked(&self.tasks).tools_of(server);
-        at_work.extend(tasks.unwrap_or_else(|| self.tools_at(server)));
+        at_work.extend(tasks.unwrap_or_else(|| self.all_at(server)));
         Speakers {
             at_work,
-            given_up: given_up.unwrap_or_else(|| self.tools_at(server)),
+            given_up: given_up.unwrap_or_else(|| self.all_at(server)),
         }
     }
 
@@ -148,17 +148,9 @@ impl Session {
         (at == server).then_some(tool)
     }
 
-    /// Every tool that is known of a server.
-    fn tools_at(&self, server: usize) -> Vec<Name> {
+    /// Everything that is known of a server.
+    fn all_at(&self, server: usize) -> Vec<Name> {
         let control = self.hub.engine.control();
-        let is_at = |name: &Name| {
-            let found = names::resolve(&self.hub.servers, name.as_str());
-            found.is_some_and(|(at, _)| at == server)
-        };
-        control
-            .iter()
-            .map(|tool| tool.name.clone())
-            .filter(is_at)
-            .collect()
+        names::all_of(&self.hub.servers, server, control.iter().map(|tool| &tool.name))
     }
 }
