@@ -19,7 +19,12 @@ use tidegate_detect::injection::{
     triggers,
 };
 
-const ATTACKS: [(&str, &str); 7] = [
+const ATTACKS: [(&str, &str); 9] = [
+    (
+        "techniques",
+        include_str!("corpus/injection/attack-techniques.txt"),
+    ),
+    ("tongues", include_str!("corpus/injection/attack-tongues.txt")),
     ("frames", include_str!("corpus/injection/attack-frames.txt")),
     ("languages", include_str!("corpus/injection/attack-languages.txt")),
     ("override", include_str!("corpus/injection/attack-override.txt")),
@@ -35,7 +40,11 @@ const ATTACKS: [(&str, &str); 7] = [
     ),
 ];
 
-const BENIGN: [(&str, &str); 6] = [
+const BENIGN: [(&str, &str); 7] = [
+    (
+        "techniques",
+        include_str!("corpus/injection/benign-techniques.txt"),
+    ),
     ("near", include_str!("corpus/injection/benign-near.txt")),
     ("languages", include_str!("corpus/injection/benign-languages.txt")),
     ("documents", include_str!("corpus/injection/benign-documents.txt")),

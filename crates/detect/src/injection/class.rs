@@ -265,6 +265,15 @@ classes! {
     Privilege "privilege",
     Slot "slot",
     Softtoken "softtoken",
+    Whichwould "whichwould",
+    Abovethis "abovethis",
+    Halt "halt",
+    Botdown "botdown",
+    Newbot "newbot",
+    Kin "kin",
+    Whereis "whereis",
+    Nevermindsoft "nevermindsoft",
+    Partof "partof",
 }
 
 const _: () = assert!(

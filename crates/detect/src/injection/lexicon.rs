@@ -256,9 +256,26 @@ fn lines(text: &str) -> impl Iterator<Item = (Class, String)> {
         .flat_map(|(class, entries)| {
             entries
                 .split(", ")
+                .flat_map(alternatives)
                 .map(move |entry| (class, normalize(entry.trim().as_bytes()).text().to_lowercase()))
         })
         .filter(|(_, entry)| !entry.is_empty())
+}
+
+/// An entry with `{a|b}` in it stands for one with each of the two; braces without a bar are as written.
+fn alternatives(entry: &str) -> Vec<String> {
+    let choice = entry.match_indices('{').find_map(|(open, _)| {
+        let (words, after) = entry.get(open + 1..)?.split_once('}')?;
+        let before = entry.get(..open).filter(|_| words.contains('|'))?;
+        Some((before, words, after))
+    });
+    let Some((before, words, after)) = choice else {
+        return vec![entry.to_owned()];
+    };
+    words
+        .split('|')
+        .flat_map(|word| alternatives(&format!("{before}{word}{after}")))
+        .collect()
 }
 
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
@@ -323,6 +340,18 @@ mod tests {
                     .split_once(": ")
                     .is_some_and(|(class, _)| Class::named(class).is_some());
             assert!(known, "unknown class in lexicon line: {line}");
+        }
+    }
+
+    #[test]
+    fn an_entry_stands_for_each_of_its_alternatives() {
+        for (entry, wanted) in [
+            ("plain", vec!["plain"]),
+            ("={user data}", vec!["={user data}"]),
+            ("the {first|last} word", vec!["the first word", "the last word"]),
+            ("{a|b}{|c}", vec!["a", "ac", "b", "bc"]),
+        ] {
+            assert_eq!(alternatives(entry), wanted, "{entry}");
         }
     }
 

@@ -15,6 +15,17 @@ pub(crate) static ADDRESS: PiiRule = PiiRule::personal(
 const MAX_STREET_WORDS: usize = 5;
 const MAX_TAIL: usize = 80;
 
+/// Words after which a number begins an address.
+const LEADS: [&[u8]; 6] = [
+    b"lives at ",
+    b"live at ",
+    b"living at ",
+    b"resides at ",
+    b"address: ",
+    b"address is ",
+];
+const LONGEST_LEAD: usize = 11;
+
 /// Decides about a number whose first digit stands at a place.
 pub(crate) fn check(text: &[u8], digit: usize, sink: &mut Sink<'_>) {
     let before = digit
@@ -43,7 +54,11 @@ pub(crate) fn check(text: &[u8], digit: usize, sink: &mut Sink<'_>) {
         at += 1;
     }
     let street = (text.get(at) == Some(&b' '))
-        .then(|| street_end(text, at + 1).or_else(|| street_with_unit(text, at + 1)))
+        .then(|| {
+            street_end(text, at + 1)
+                .or_else(|| street_with_unit(text, at + 1))
+                .or_else(|| introduced_street_end(text, digit, at + 1))
+        })
         .flatten();
     match street {
         Some((end, percent)) => {
@@ -78,6 +93,27 @@ fn street_with_unit(text: &[u8], start: usize) -> Option<(usize, u8)> {
         at += gap.count();
     }
     None
+}
+
+/// The end of a street that only the words before its number tell: `lives at 172 Birkenhof 75`.
+fn introduced_street_end(text: &[u8], digit: usize, start: usize) -> Option<(usize, u8)> {
+    let before = text.get(digit.saturating_sub(LONGEST_LEAD)..digit)?;
+    let leads = |lead: &&[u8]| {
+        before
+            .len()
+            .checked_sub(lead.len())
+            .and_then(|from| before.get(from..))
+            .is_some_and(|tail| tail.eq_ignore_ascii_case(lead))
+    };
+    if !LEADS.iter().any(leads) {
+        return None;
+    }
+    let first = word(text, start).filter(|first| first.len() > 2)?;
+    if !first.first().is_some_and(u8::is_ascii_uppercase) {
+        return None;
+    }
+    let end = start + first.strip_suffix(b".").unwrap_or(first).len();
+    Some((number_end(text, end).unwrap_or(end), 60))
 }
 
 /// The end of the street's name that starts here, and how sure it is.
@@ -243,5 +279,24 @@ mod tests {
             &[("postal-address", address)],
         );
         check("see 12 Monkeys 3 times", &[]);
+    }
+
+    #[test]
+    fn parts_on_lines_of_their_own() {
+        check(
+            "> 17 Elm Street\n> Apt. 4\n> Bye",
+            &[("postal-address", "17 Elm Street"), ("postal-address", "Apt. 4")],
+        );
+        check("to Apt. 675 please", &[("postal-address", "Apt. 675")]);
+        check("Suite 3 of the tests, gate 12", &[]);
+        check(
+            "she lives at 172 Birkenhof 75, right?",
+            &[("postal-address", "172 Birkenhof 75")],
+        );
+        check("base address: 4096 bytes, the mail address is 7 words", &[]);
+        check(
+            "in der Bonner Stra\u{df}e 9",
+            &[("postal-address", "Bonner Stra\u{df}e 9")],
+        );
     }
 }

@@ -139,7 +139,7 @@ impl Names {
             return;
         }
         let Some(next) = next_word(text, first.end) else {
-            if !evidence.ambiguous && alone::is_person(self, text, &first) {
+            if alone::is_person(self, text, &first, evidence.ambiguous) {
                 sink.push(&PERSON, first, 55);
             }
             return;

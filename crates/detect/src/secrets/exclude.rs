@@ -7,6 +7,8 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD_NO_PAD;
 use sha2::{Digest, Sha256};
 
 use super::shape::{Alphabet, distinct, is_hex, is_uuid, is_word_like, longest_runs};
@@ -171,6 +173,22 @@ fn is_locator(value: &[u8]) -> bool {
         || letters == 0
         || ends_in_version(value)
         || is_address(value)
+        || encodes_host(value)
+}
+
+/// The longest value that is read as an encoded name of a host.
+const LONGEST_ENCODED_HOST: usize = 96;
+
+/// Whether a value is the name of a host in base64: it says who a token is for.
+fn encodes_host(value: &[u8]) -> bool {
+    let plain = value.trim_ascii_end().strip_suffix(b"=").unwrap_or(value);
+    if plain.len() < 8 || plain.len() > LONGEST_ENCODED_HOST {
+        return false;
+    }
+    let is_name = |byte: &u8| byte.is_ascii_lowercase() || matches!(byte, b'.' | b'-');
+    BASE64_STANDARD_NO_PAD
+        .decode(plain)
+        .is_ok_and(|name| name.iter().all(is_name) && name.iter().filter(|&&byte| byte == b'.').count() >= 2)
 }
 
 /// `name-1.2.3`: a package and its version.

@@ -96,6 +96,18 @@ fn tokens_with_a_mark_are_found_in_any_surroundings() {
             format!("{}:AA{}", noise(b"123456789", 10), noise(ALNUM, 33)),
         ),
         ("bcrypt-hash", format!("$2b$12${}", noise(ALNUM, 53))),
+        (
+            "crypt-hash",
+            format!("${}${}${}", "apr1", noise(ALNUM, 8), noise(ALNUM, 22)),
+        ),
+        ("huggingface-token", format!("{}_{}", "hf", noise(ALNUM, 34))),
+        ("browserbase-key", format!("{}_live_{}", "bb", noise(ALNUM, 27))),
+        ("e2b-key", format!("{}_{}", "e2b", noise(HEX, 40))),
+        ("confluent-secret", format!("{}{}", "cflt", noise(ALNUM, 60))),
+        (
+            "intercom-access-token",
+            format!("{}{}=", "dG9rOj", noise(ALNUM, 53)),
+        ),
     ];
     for (rule, secret) in &cases {
         for text in [

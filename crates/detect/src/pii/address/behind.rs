@@ -7,6 +7,9 @@ use crate::pii::rule::Sink;
 /// The most bytes that are looked at before a number.
 const MAX_BEFORE: usize = 48;
 
+/// What only a flat is called; other words for one are also said of other things.
+const FLATS: [&[u8]; 3] = [b"apt", b"apt.", b"apartment"];
+
 /// The longest word of a street.
 const LONGEST_WORD: usize = 32;
 
@@ -20,6 +23,8 @@ pub(super) fn check(text: &[u8], digit: usize, number_end: usize, sink: &mut Sin
         sink.push(&ADDRESS, start..number_end, 80);
     } else if let Some(start) = post_box_start(text, last, written) {
         sink.push(&ADDRESS, start..number_end, 66);
+    } else if is_capital(written) && is_any(&FLATS, written) {
+        sink.push(&ADDRESS, last..number_end, 60);
     } else if let Some((start, percent)) = street_start(text, last, written) {
         sink.push(&ADDRESS, start..tail_end(text, number_end), percent);
     }

@@ -123,8 +123,18 @@ pub(super) const ENDINGS: [&[u8]; 36] = [
     b"steig",
 ];
 
-/// Last word of a street's name before its number, in the languages that write it small.
-pub(super) const SMALL_LAST: [&[u8]; 15] = [
+/// Last word of a street's name before its number, where it is a word by itself.
+pub(super) const SMALL_LAST: [&[u8]; 25] = [
+    b"strasse",
+    b"stra\xc3\x9fe",
+    b"allee",
+    b"platz",
+    b"gasse",
+    b"vei",
+    b"veg",
+    b"vej",
+    b"v\xc3\xa4g",
+    b"straat",
     b"utca",
     b"u.",
     b"\xc3\xbat",

@@ -39,17 +39,48 @@ const BEFORE: [&[u8]; 20] = [
     b"neighbor",
 ];
 
-/// Whether a given name that no surname follows is that of a person.
-pub(super) fn is_person(names: &Names, text: &[u8], name: &Range<usize>) -> bool {
+/// Verbs of speech before the one who is spoken to.
+const SPEAKS: [&[u8]; 10] = [
+    b"said",
+    b"says",
+    b"shouted",
+    b"yelled",
+    b"talked",
+    b"spoke",
+    b"replied",
+    b"smiled",
+    b"wrote",
+    b"whispered",
+];
+
+/// Whether a given name that no surname follows is that of a person. One that is also a word or a place needs words that
+/// only persons have beside them.
+pub(super) fn is_person(names: &Names, text: &[u8], name: &Range<usize>, ambiguous: bool) -> bool {
     let written = text.get(name.clone()).unwrap_or_default();
     if written.len() < 3 || NOBODY.iter().any(|nobody| nobody.eq_ignore_ascii_case(written)) {
         return false;
     }
     let after = text.get(name.end..).unwrap_or_default();
-    speaks(text, name, after)
-        || follows(text, name, after)
-        || is_any(&BEFORE, word_before(text, name.start))
+    is_any(&BEFORE, word_before(text, name.start))
+        || is_spoken_to(text, name)
         || is_listed(names, text, name, after)
+        || !ambiguous && (speaks(text, name, after) || follows(text, name, after))
+}
+
+/// `shouted at Anna`, `said Piotr to Anna`.
+fn is_spoken_to(text: &[u8], name: &Range<usize>) -> bool {
+    let joint = word_before(text, name.start);
+    if !is_any(&[b"to", b"at"], joint) {
+        return false;
+    }
+    let Some(before) = name.start.checked_sub(joint.len() + 1) else {
+        return false;
+    };
+    let speaker = word_before(text, before);
+    let behind = before.checked_sub(speaker.len() + 1);
+    is_any(&SPEAKS, speaker)
+        || speaker.first().is_some_and(u8::is_ascii_uppercase)
+            && behind.is_some_and(|behind| is_any(&SPEAKS, word_before(text, behind)))
 }
 
 /// `Anna: What now?` at the start of a line.
@@ -134,6 +165,18 @@ mod tests {
         check("\nTadeusz: What now?", &[("person-name", "Tadeusz")]);
         check("ask my brother Giovanni first", &[("person-name", "Giovanni")]);
         check(
+            "then Tadeusz shouted at Kristina: stop",
+            &[("person-name", "Tadeusz"), ("person-name", "Kristina")],
+        );
+        check(
+            "my sister Paris, said Tadeusz to Scott",
+            &[
+                ("person-name", "Paris"),
+                ("person-name", "Tadeusz"),
+                ("person-name", "Scott"),
+            ],
+        );
+        check(
             "for Kristina, Tadeusz and more",
             &[("person-name", "Kristina"), ("person-name", "Tadeusz")],
         );
@@ -143,5 +186,6 @@ mod tests {
     fn given_names_that_stand_for_nobody() {
         check("Alice is the sender, Bob was the receiver.", &[]);
         check("the Kristina release, run by Giovanni", &[]);
+        check("Scott: Paris is closed, fly to Madison", &[]);
     }
 }
