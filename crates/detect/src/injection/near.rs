@@ -72,10 +72,17 @@ impl Outlines {
 
     /// The outlines of which each step may be one of these classes, in order.
     fn possible(&self, present: ClassSet) -> impl Iterator<Item = &Outline> {
+        let classes: Vec<usize> = present.numbers().collect();
         let chunks = self.outlines.chunks(WIDTH).enumerate();
         chunks.flat_map(move |(place, outlines)| {
-            let steps = self.steps.iter().map(|step| step.met(present, place));
-            let possible = steps.fold(u64::MAX, |all, met| all & met);
+            let mut possible = u64::MAX;
+            for step in &self.steps {
+                // Most are out after a step or two.
+                if possible == 0 {
+                    break;
+                }
+                possible &= step.met(&classes, place);
+            }
             set_bits(possible).filter_map(|number| outlines.get(number))
         })
     }
@@ -101,10 +108,10 @@ impl StepOf {
     }
 
     /// Which outlines of a place have this step among these classes, or do not have it.
-    fn met(&self, present: ClassSet, place: usize) -> u64 {
+    fn met(&self, classes: &[usize], place: usize) -> u64 {
         let bits = |set: &Vec<u64>| set.get(place).copied().unwrap_or(0);
-        let classes = present.numbers().filter_map(|class| self.by_class.get(class));
-        classes.fold(bits(&self.absent), |met, set| met | bits(set))
+        let sets = classes.iter().filter_map(|class| self.by_class.get(*class));
+        sets.fold(bits(&self.absent), |met, set| met | bits(set))
     }
 }
 
@@ -138,11 +145,12 @@ impl Outline {
     }
 
     /// Whether every step may stand around a centre, given the words there in order.
-    fn may_stand(&self, text: &[u8], centre: &Word, words: &[Word]) -> bool {
-        self.may_stand_before(text, centre, words) && self.may_stand_after(text, centre, words)
+    fn may_stand(&self, block: &Block<'_>, centre: &Word) -> bool {
+        self.may_stand_before(block, centre) && self.may_stand_after(block, centre)
     }
 
-    fn may_stand_before(&self, text: &[u8], centre: &Word, words: &[Word]) -> bool {
+    fn may_stand_before(&self, block: &Block<'_>, centre: &Word) -> bool {
+        let Block { text, words, .. } = *block;
         let (mut from, mut plain) = (centre.span.start, centre.plain.start);
         self.before.iter().all(|wanted| {
             let floor = from.saturating_sub(as_written(wanted.gap) + WORD);
@@ -151,7 +159,7 @@ impl Outline {
                 return true;
             }
             let near = starting_in(words, floor..centre.span.start).iter().find(|word| {
-                wanted.may_be(word)
+                wanted.may_be(word, block)
                     && word.span.end <= centre.span.start
                     && plain.saturating_sub(word.plain.end) <= wanted.gap
             });
@@ -162,7 +170,8 @@ impl Outline {
         })
     }
 
-    fn may_stand_after(&self, text: &[u8], centre: &Word, words: &[Word]) -> bool {
+    fn may_stand_after(&self, block: &Block<'_>, centre: &Word) -> bool {
+        let Block { text, words, .. } = *block;
         let (mut to, mut plain) = (centre.span.end, centre.plain.end);
         self.after.iter().all(|wanted| {
             let ceiling = to.saturating_add(as_written(wanted.gap) + WORD);
@@ -172,7 +181,7 @@ impl Outline {
             }
             let near = starting_in(words, centre.span.end..ceiling)
                 .iter()
-                .filter(|word| wanted.may_be(word))
+                .filter(|word| wanted.may_be(word, block))
                 .filter(|word| word.plain.start.saturating_sub(plain) <= wanted.gap);
             let ends = near.map(|word| (word.span.end, word.plain.end));
             ends.reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)))
@@ -183,13 +192,32 @@ impl Outline {
         })
     }
 
-    fn may_stand_somewhere(&self, text: &[u8], words: &[Word]) -> bool {
-        words.iter().any(|word| {
-            word.classes.meets(self.centre.classes)
-                && (word.opens || !self.centre.opens)
-                && (word.opens_value || !self.centre.opens_value)
-                && self.may_stand(text, word, words)
+    fn may_stand_somewhere(&self, block: &Block<'_>) -> bool {
+        let Step {
+            classes,
+            opens,
+            opens_value,
+            ..
+        } = self.centre;
+        block.words.iter().any(|word| {
+            word.classes.meets(classes)
+                && block.opens_as(word, opens, opens_value)
+                && self.may_stand(block, word)
         })
+    }
+}
+
+/// A block of a text, by its words in order.
+struct Block<'a> {
+    text: &'a [u8],
+    start: usize,
+    words: &'a [Word],
+}
+
+impl Block<'_> {
+    /// Whether a word may open what it has to.
+    fn opens_as(&self, word: &Word, utterance: bool, value: bool) -> bool {
+        (!utterance || word.opens(self.text, self.start)) && (!value || word.opens_value(self.text))
     }
 }
 
@@ -213,10 +241,13 @@ pub(super) fn is_foreign(bytes: &[u8]) -> bool {
 
 /// The most evidence that a block may hold as it stands; nothing when no pattern with an anchor may stand in it.
 pub(super) fn most_points(text: &[u8], block: Range<usize>, reading: &mut Reading) -> Option<f32> {
-    let words = reading.words_in(text, block.clone());
-    let bytes = text.get(block).unwrap_or_default();
-    let shapes = hints::shapes_in(bytes);
-    let present = words.iter().fold(shapes, |all, word| all | word.classes);
+    let shapes = hints::shapes_in(text.get(block.clone()).unwrap_or_default(), hints::all());
+    let block = Block {
+        text,
+        start: block.start,
+        words: reading.words_in(text, block),
+    };
+    let present = block.words.iter().fold(shapes, |all, word| all | word.classes);
     let mut ledger = Ledger::default();
     let mut anchored = false;
     for outline in OUTLINES.possible(present) {
@@ -224,7 +255,7 @@ pub(super) fn most_points(text: &[u8], block: Range<usize>, reading: &mut Readin
             .centre
             .classes
             .meets(shapes.without(Class::Address.into()));
-        if shaped || outline.may_stand_somewhere(text, words) {
+        if shaped || outline.may_stand_somewhere(&block) {
             anchored |= outline.centre.anchor;
             ledger.add(outline.family, outline.points);
         }
@@ -233,10 +264,8 @@ pub(super) fn most_points(text: &[u8], block: Range<usize>, reading: &mut Readin
 }
 
 impl Wanted {
-    fn may_be(&self, word: &Word) -> bool {
-        word.classes.meets(self.classes)
-            && (word.opens || !self.opens)
-            && (word.opens_value || !self.opens_value)
+    fn may_be(&self, word: &Word, block: &Block<'_>) -> bool {
+        word.classes.meets(self.classes) && block.opens_as(word, self.opens, self.opens_value)
     }
 
     /// Whether what is wanted may be no word but an address, a number, a name that stands in a place or goes on from there.
@@ -247,7 +276,7 @@ impl Wanted {
         if !self.classes.meets(hints::all()) {
             return false;
         }
-        self.classes.meets(hints::shapes_in(whole_pieces(text, place)))
+        !hints::shapes_in(whole_pieces(text, place), self.classes).is_empty()
     }
 }
 
