@@ -48,70 +48,51 @@ static OUTLINES: LazyLock<Outlines> =
 /// All outlines, and which of them each class may be a step of.
 struct Outlines {
     outlines: Vec<Outline>,
-    /// For the first step of each outline, for the second, and so on.
-    steps: Vec<StepOf>,
-}
-
-/// Sets of outlines, one bit for each.
-struct StepOf {
-    /// Those of which each class may be this step.
-    by_class: Vec<Vec<u64>>,
-    /// Those that have no such step.
+    /// Which outlines have no first step, no second, and so on: for each step a set of outlines, one bit for each.
     absent: Vec<u64>,
+    /// For each class of which outlines it may be the first step, the second, and so on.
+    by_class: Vec<Vec<u64>>,
 }
 
 impl Outlines {
     fn new(outlines: Vec<Outline>) -> Self {
         let most = outlines.iter().map(|outline| outline.steps().count()).max();
-        let steps = (0..most.unwrap_or(0)).map(|number| StepOf::new(&outlines, number));
+        let sets = |is_such: &dyn Fn(Option<ClassSet>) -> bool| {
+            let set = |number: usize| {
+                let bits = |outlines: &[Outline]| {
+                    let such = outlines
+                        .iter()
+                        .map(|outline| is_such(outline.steps().nth(number)));
+                    such.zip(0..)
+                        .fold(0, |bits, (such, bit)| bits | u64::from(such) << bit)
+                };
+                outlines.chunks(WIDTH).map(bits).collect::<Vec<u64>>()
+            };
+            (0..most.unwrap_or(0)).flat_map(set).collect()
+        };
+        let numbered = |class: usize| move |step: Option<ClassSet>| step.is_some_and(|step| step.has(class));
         Self {
-            steps: steps.collect(),
+            absent: sets(&|step| step.is_none()),
+            by_class: (0..Class::COUNT).map(|class| sets(&numbered(class))).collect(),
             outlines,
         }
     }
 
     /// The outlines of which each step may be one of these classes, in order.
     fn possible(&self, present: ClassSet) -> impl Iterator<Item = &Outline> {
-        let classes: Vec<usize> = present.numbers().collect();
-        let chunks = self.outlines.chunks(WIDTH).enumerate();
-        chunks.flat_map(move |(place, outlines)| {
-            let mut possible = u64::MAX;
-            for step in &self.steps {
-                // Most are out after a step or two.
-                if possible == 0 {
-                    break;
-                }
-                possible &= step.met(&classes, place);
+        let mut met = self.absent.clone();
+        for sets in present.numbers().filter_map(|class| self.by_class.get(class)) {
+            for (met, set) in met.iter_mut().zip(sets) {
+                *met |= set;
             }
+        }
+        let chunks = self.outlines.chunks(WIDTH);
+        let places = chunks.len().max(1);
+        chunks.enumerate().flat_map(move |(place, outlines)| {
+            let steps = met.iter().skip(place).step_by(places);
+            let possible = steps.fold(u64::MAX, |all, met| all & met);
             set_bits(possible).filter_map(|number| outlines.get(number))
         })
-    }
-}
-
-impl StepOf {
-    fn new(outlines: &[Outline], number: usize) -> Self {
-        let set = |is_such: &dyn Fn(Option<ClassSet>) -> bool| {
-            let bits = |outlines: &[Outline]| {
-                let such = outlines
-                    .iter()
-                    .map(|outline| is_such(outline.steps().nth(number)));
-                such.zip(0..)
-                    .fold(0, |bits, (such, bit)| bits | u64::from(such) << bit)
-            };
-            outlines.chunks(WIDTH).map(bits).collect()
-        };
-        let numbered = |class: usize| move |step: Option<ClassSet>| step.is_some_and(|step| step.has(class));
-        Self {
-            by_class: (0..Class::COUNT).map(|class| set(&numbered(class))).collect(),
-            absent: set(&|step| step.is_none()),
-        }
-    }
-
-    /// Which outlines of a place have this step among these classes, or do not have it.
-    fn met(&self, classes: &[usize], place: usize) -> u64 {
-        let bits = |set: &Vec<u64>| set.get(place).copied().unwrap_or(0);
-        let sets = classes.iter().filter_map(|class| self.by_class.get(*class));
-        sets.fold(bits(&self.absent), |met, set| met | bits(set))
     }
 }
 

@@ -185,7 +185,8 @@ impl<'a> Reader<'a> {
     fn push_known(&mut self, word: Range<usize>, noun: impl Fn() -> bool) -> bool {
         let bytes = self.text.get(word.start..).unwrap_or_default();
         let written = bytes.get(..word.len()).unwrap_or_default();
-        if word.len() >= GLUED_WORD {
+        // An entry that is the whole word is looked up below.
+        if word.len() >= GLUED_WORD && letters_of(written) >= GLUED_WORD {
             self.push_glued(&word);
         }
         let known = self.vocabulary.look_up(bytes, word.len());
@@ -313,6 +314,11 @@ fn opens_value(text: &[u8], words: &Range<usize>) -> bool {
 
 fn names_field(text: &[u8], end: usize) -> bool {
     matches!(text.get(end..), Some([b':', ..] | [b'"' | b'\'', b':', ..]))
+}
+
+/// How many ASCII letters the bytes have.
+fn letters_of(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| byte.is_ascii_alphabetic()).count()
 }
 
 /// The length of the ASCII word at the start of the bytes.
