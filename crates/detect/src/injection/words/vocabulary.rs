@@ -181,7 +181,10 @@ impl Phrase {
     #[inline]
     pub(super) fn may_follow(&self, after: &[u8]) -> bool {
         match (&*self.rest, after) {
-            ([b' ', wanted, next, ..], [b' ', there, second, ..]) if wanted.is_ascii_alphanumeric() => {
+            // Of several blanks nothing is said.
+            ([b' ', wanted, next, ..], [b' ', there, second, ..])
+                if wanted.is_ascii_alphanumeric() && there.is_ascii_alphanumeric() =>
+            {
                 (wanted ^ there) & !0x20 == 0
                     && (!next.is_ascii_alphanumeric() || (next ^ second) & !0x20 == 0)
             }
@@ -304,4 +307,38 @@ pub(super) fn key(bytes: &[u8], length: usize) -> (u64, usize) {
     let missing = 8_usize.saturating_sub(length) as u32 * 8;
     let mask = u64::MAX.checked_shr(missing).unwrap_or(0);
     ((start | SMALL) & mask, length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::injection::gate::follow;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn two_letters_hold_back_no_phrase(
+            entry in proptest::sample::select(LEXICON.entries().map(|(entry, _)| entry.to_owned()).collect::<Vec<_>>()),
+            (blank, upper, tail) in (" |  |\n", any::<bool>(), "[ -~]{0,4}"),
+        ) {
+            let length = word_length(entry.as_bytes());
+            let rest: Box<[u8]> = entry.as_bytes()[length..].into();
+            let next = nearest(rest.iter().copied());
+            let phrase = Phrase { rest, next, classes: ClassSet::default() };
+            let written = entry[length..].replace(' ', &blank) + &tail;
+            let written = if upper { written.to_ascii_uppercase() } else { written };
+            prop_assert!(follow(written.as_bytes().iter(), phrase.rest.iter().copied()).is_some());
+            prop_assert!(phrase.may_follow(written.as_bytes()));
+        }
+
+        #[test]
+        fn phrases_are_those_of_the_next_letter(next in "[a-z0-9]?") {
+            let next = next.bytes().next();
+            for known in VOCABULARY.known.values() {
+                let found = known.phrases(next).count();
+                let plainly = known.all().filter(|phrase| phrase.next.is_none() || phrase.next == next);
+                prop_assert_eq!(found, plainly.count());
+            }
+        }
+    }
 }
