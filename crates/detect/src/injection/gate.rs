@@ -390,3 +390,24 @@ fn mark_tools(text: &[u8], context: &InjectionContext<'_>, marks: &mut Marks) {
     let named = context.tools.into_iter().flat_map(|tools| tools.telling(text));
     named.for_each(|at| marks.mark(at, Mark::Weigh));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_stand_between_their_letters() {
+        let letters = || (b'a'..=b'z').map(Some).chain([None]);
+        for trigger in &GATE.triggers {
+            for (before, after) in letters().flat_map(|before| letters().map(move |after| (before, after))) {
+                let agrees = |wanted: Option<u8>, there: Option<u8>| wanted.is_none() || wanted == there;
+                let plainly = trigger
+                    .entries
+                    .iter()
+                    .filter(|entry| agrees(entry.nearest.0, before) && agrees(entry.nearest.1, after));
+                let found = trigger.entries_between(before, after);
+                assert!(found.map(std::ptr::from_ref).eq(plainly.map(std::ptr::from_ref)));
+            }
+        }
+    }
+}

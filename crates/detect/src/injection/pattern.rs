@@ -263,4 +263,21 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn each_class_takes_the_steps_that_name_it() {
+        for (class, bits) in PATTERNS.by_class.iter().enumerate() {
+            for (number, &(pattern, place)) in PATTERNS.steps.iter().enumerate() {
+                let step = &PATTERNS.patterns[pattern].steps[place];
+                let taken = bits[number / WIDTH] >> (number % WIDTH) & 1 == 1;
+                assert_eq!(
+                    taken,
+                    step.classes.has(class),
+                    "{}",
+                    PATTERNS.patterns[pattern].name
+                );
+                assert_eq!(PATTERNS.patterns[pattern].first_step + place, number);
+            }
+        }
+    }
 }

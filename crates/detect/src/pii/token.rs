@@ -237,6 +237,22 @@ pub(crate) fn short_word_before(text: &[u8], start: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_grouping_is_the_lengths_of_its_groups(text in "[0-9A-Z]{1,9}([ .-][0-9a-z]{1,6}){0,10}") {
+            let token = Token::read(text.as_bytes(), 0);
+            for candidate in token.candidates() {
+                let written = &text[candidate.span.clone()];
+                let lengths: Vec<_> = written.split([' ', '.', '-']).map(str::len).collect();
+                prop_assert!(candidate.is_grouped(&lengths), "{}", written);
+                prop_assert_eq!(candidate.first_length(), lengths[0]);
+                let (more, fewer) = ([&lengths[..], &[1]].concat(), &lengths[1..]);
+                prop_assert!(!candidate.is_grouped(&more) && !candidate.is_grouped(fewer));
+            }
+        }
+    }
 
     fn check(text: &str, expected: &[&str]) {
         let token = Token::read(text.as_bytes(), 0);
