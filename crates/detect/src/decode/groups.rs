@@ -60,9 +60,16 @@ impl Question for ShowsGroups {
         // Two digits, no letter or digit around them; the `x` of `0x` may stand before.
         let alone = !(joins & !chunk.are(b'x').bits() | joins >> 3);
         let pairs = hex >> 1 & hex >> 2 & alone & (u64::MAX >> 3);
-        let bits = digits.bits() != 0 && chunk.between(b'0', b'1').bits().count_ones() >= 24;
+        let bits = digits.bits() != 0 && shows_bits(chunk.between(b'0', b'1').bits());
         bits || has_three(pairs) && has_row(pairs) || signs != 0 && shows_morse(chunk, signs)
     }
+}
+
+/// Whether so many binary digits stand in a chunk that a whole group of them does, and one does.
+const fn shows_bits(bits: u64) -> bool {
+    let two = bits & bits >> 1;
+    let four = two & two >> 2;
+    bits.count_ones() >= 24 && four & four >> 4 != 0
 }
 
 /// Whether three bits or more are set.

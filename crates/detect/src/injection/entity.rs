@@ -12,6 +12,10 @@ pub(super) const MAX_SHAPE: usize = 256;
 pub(super) fn find(text: &str, tokens: &mut Vec<Token>) {
     let mut number: Option<usize> = None;
     for (start, word, signs) in words(text) {
+        // Most words are nothing but letters.
+        if number.is_none() && signs.is_none() && !matches!(word.as_bytes(), [b'/' | b'~' | b'#', ..]) {
+            continue;
+        }
         let end = start + word.len();
         let mut push = |class, holds: bool, start| {
             if holds {
@@ -92,6 +96,10 @@ impl Signs {
         signs
     };
 
+    const fn is_none(self) -> bool {
+        !(self.at || self.dot || self.digits || self.upper || self.underscore)
+    }
+
     const fn from_bits(bits: u8) -> Self {
         Self {
             at: bits & Self::AT != 0,
@@ -126,16 +134,24 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str, Signs)> {
             let start = at;
             let (signs, length) = Signs::before_gap(text.as_bytes().get(start..)?);
             at += length + 1;
-            let piece = text.get(start..start + length)?;
-            let word = piece.trim_start_matches([',', ';', ':', '*', '.']);
-            let start = start + piece.len() - word.len();
-            let word = word.trim_end_matches(['.', ',', ';', ':', '!', '?', '*']);
+            let (lead, tail) = marks_around(text.as_bytes().get(start..start + length)?);
+            let start = start + lead;
+            let word = text.get(start..at - 1 - tail)?;
             if word.len() >= 2 && word.len() <= MAX_SHAPE {
                 return Some((start, word, signs));
             }
         }
         None
     })
+}
+
+/// How many marks of a sentence stand before and after a piece.
+fn marks_around(piece: &[u8]) -> (usize, usize) {
+    let before = |byte: &&u8| matches!(byte, b',' | b';' | b':' | b'*' | b'.');
+    let after = |byte: &&u8| matches!(byte, b'.' | b',' | b';' | b':' | b'!' | b'?' | b'*');
+    let lead = piece.iter().take_while(before).count();
+    let rest = piece.get(lead..).unwrap_or_default();
+    (lead, rest.iter().rev().take_while(after).count())
 }
 
 fn is_mail_address(word: &str) -> bool {

@@ -14,34 +14,34 @@ use crate::lanes::{self, Chunk, Question, Those, WIDTH};
 const LONGEST_ENDING: usize = 8;
 
 /// The fewest digits of an account.
-const ACCOUNT_DIGITS: usize = 8;
+const ACCOUNT_DIGITS: u32 = 8;
 
-/// The classes of shapes that the bytes may hold.
-pub(super) fn shapes_in(bytes: &[u8]) -> ClassSet {
-    let signs = Signs::of(bytes);
+/// The classes of shapes that the bytes may hold, of those that are asked for.
+pub(super) fn shapes_in(bytes: &[u8], asked: ClassSet) -> ClassSet {
+    let (signs, long_number) = Signs::of(bytes);
     if signs.odd {
-        return all();
+        return all() & asked;
     }
     let mut shapes = ClassSet::default();
-    let mut add = |class: Class, may_stand: bool| {
-        if may_stand {
+    let mut add = |class: Class, may_stand: &dyn Fn() -> bool| {
+        if asked.meets(class.into()) && may_stand() {
             shapes |= class.into();
         }
     };
-    add(Class::Address, signs.at);
-    add(
-        Class::Link,
-        signs.dot && may_link(bytes) || signs.scheme && has_scheme(bytes),
-    );
-    add(
-        Class::Account,
-        signs.digit && has_long_number(bytes) || signs.coded && has_country_code(bytes),
-    );
-    add(Class::Money, signs.digit);
-    add(Class::Toolname, signs.joined);
-    add(Class::Toolinvoke, signs.joined && signs.open && may_call(bytes));
-    add(Class::Ident, signs.digit || signs.at || signs.path);
-    add(Class::Filled, signs.image);
+    add(Class::Address, &|| signs.at);
+    add(Class::Link, &|| {
+        signs.dot && may_link(bytes) || signs.scheme && has_scheme(bytes)
+    });
+    add(Class::Account, &|| {
+        long_number || signs.coded && has_country_code(bytes)
+    });
+    add(Class::Money, &|| signs.digit);
+    add(Class::Toolname, &|| signs.joined);
+    add(Class::Toolinvoke, &|| {
+        signs.joined && signs.open && may_call(bytes)
+    });
+    add(Class::Ident, &|| signs.digit || signs.at || signs.path);
+    add(Class::Filled, &|| signs.image);
     shapes
 }
 
@@ -70,16 +70,21 @@ struct Signs {
 const CHUNKS: usize = 24;
 
 impl Signs {
-    fn of(bytes: &[u8]) -> Self {
+    /// The signs, and whether so many digits as an account has stand without a blank between them.
+    fn of(bytes: &[u8]) -> (Self, bool) {
         let mut found = Self::default();
-        let mut signs = [Self::default(); CHUNKS];
+        let mut number = Number::default();
+        let mut seen = [Seen::default(); CHUNKS];
         for first in (0..bytes.len()).step_by(CHUNKS * WIDTH) {
             let count = (bytes.len() - first).div_ceil(WIDTH).min(CHUNKS);
-            let signs = signs.get_mut(..count).unwrap_or_default();
-            lanes::ask(bytes, first, b' ', &Looking, signs);
-            found = signs.iter().fold(found, |found, here| found.or(*here));
+            let seen = seen.get_mut(..count).unwrap_or_default();
+            lanes::ask(bytes, first, b' ', &Looking, seen);
+            for here in seen {
+                found = found.or(here.signs);
+                number.go_on(here.digits, here.blanks);
+            }
         }
-        found
+        (found, number.is_long)
     }
 
     fn or(self, other: Self) -> Self {
@@ -98,22 +103,67 @@ impl Signs {
     }
 }
 
+/// What a chunk shows, and which of its bytes are digits and blanks.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    signs: Signs,
+    digits: u64,
+    blanks: u64,
+}
+
+/// Counts digits from blank to blank.
+#[derive(Default)]
+struct Number {
+    /// The digits since the last blank.
+    digits: u32,
+    is_long: bool,
+}
+
+impl Number {
+    /// Counts on over a chunk.
+    #[inline]
+    fn go_on(&mut self, mut digits: u64, blanks: u64) {
+        if self.is_long {
+            return;
+        }
+        let mut before = blanks;
+        while digits != 0 {
+            let first = digits.trailing_zeros();
+            if before & ((1 << first) - 1) != 0 {
+                self.digits = 0;
+            }
+            // Up to the next blank, or to the end of the chunk.
+            let after = blanks & (u64::MAX << first);
+            let here = digits & after.wrapping_sub(1) & !after;
+            self.digits += here.count_ones();
+            self.is_long |= self.digits >= ACCOUNT_DIGITS;
+            digits ^= here;
+            before = after;
+        }
+        if before != 0 {
+            self.digits = 0;
+        }
+    }
+}
+
 struct Looking;
 
 impl Question for Looking {
-    type Answer = Signs;
+    type Answer = Seen;
 
     #[inline(always)]
-    fn of<S: Simd>(&self, chunk: Chunk<'_, S>) -> Signs {
+    fn of<S: Simd>(&self, chunk: Chunk<'_, S>) -> Seen {
         let (here, next) = (chunk.lanes(), chunk.lanes_after::<1>());
         let codes = here.are(b'\\') | here.are(b'%') | here.are(b'=') | here.are(b'&');
         let (capitals, next_capitals) = (here.between(b'A', b'Z').bits(), next.between(b'A', b'Z').bits());
         let humps = here.between(b'a', b'z').bits() & next_capitals;
         let coded = capitals & next_capitals & chunk.lanes_after::<2>().digits().bits();
         let any = |those: Those<S>| those.bits() != 0;
-        Signs {
+        let blanks = here.are(b' ') | here.between(b'\t', b'\n') | here.between(0x0c, b'\r');
+        let digits = here.digits().bits();
+        let signs = Signs {
             odd: any(codes | here.beyond_ascii()),
-            digit: any(here.digits()),
+            digit: digits != 0,
             coded: coded != 0,
             at: any(here.are(b'@')),
             dot: any(here.are(b'.')),
@@ -122,6 +172,11 @@ impl Question for Looking {
             open: any(here.are(b'(')),
             path: any(here.are(b'/') | here.are(b'#')),
             image: here.are(b'!').bits() & next.are(b'[').bits() != 0,
+        };
+        Seen {
+            signs,
+            digits,
+            blanks: blanks.bits(),
         }
     }
 }
@@ -189,19 +244,6 @@ fn is_name_of_host(name: &[u8]) -> bool {
     before.and_then(|before| name.get(before)) != Some(&b'@')
 }
 
-/// Whether so many digits as an account has stand without a blank between them.
-fn has_long_number(bytes: &[u8]) -> bool {
-    let mut digits = 0;
-    bytes.iter().any(|byte| {
-        digits = match byte {
-            b'0'..=b'9' => digits + 1,
-            blank if blank.is_ascii_whitespace() => 0,
-            _ => digits,
-        };
-        digits >= ACCOUNT_DIGITS
-    })
-}
-
 /// Whether two capitals and two digits follow each other.
 fn has_country_code(bytes: &[u8]) -> bool {
     let starts = |four: &[u8]| matches!(four, [a, b, c, d] if a.is_ascii_uppercase() && b.is_ascii_uppercase() && c.is_ascii_digit() && d.is_ascii_digit());
@@ -215,13 +257,25 @@ mod tests {
     use crate::normalize::normalize;
     use proptest::prelude::*;
 
+    fn has_long_number(bytes: &[u8]) -> bool {
+        let pieces = bytes.split(u8::is_ascii_whitespace);
+        let digits = |piece: &[u8]| piece.iter().filter(|byte| byte.is_ascii_digit()).count();
+        pieces.map(digits).any(|digits| digits >= ACCOUNT_DIGITS as usize)
+    }
+
     proptest! {
+        #[test]
+        fn digits_are_counted_from_blank_to_blank(bytes in "([0-9]{0,5}|[a-z.-]{0,30}|[ \n\t]{0,2}|\x0b|\x0c){0,40}") {
+            let (_, long_number) = Signs::of(bytes.as_bytes());
+            prop_assert_eq!(long_number, has_long_number(bytes.as_bytes()));
+        }
+
         #[test]
         fn whole_chunks_show_what_single_bytes_do(bytes in "([a-zA-Z ]{0,70}|[!-~]{0,3}|é|://|!\\[|DE89){0,40}") {
             let bytes = bytes.as_bytes();
             let has = |is_such: &dyn Fn(u8) -> bool| bytes.iter().any(|byte| is_such(*byte));
             let pair = |is_such: &dyn Fn(u8, u8) -> bool| bytes.windows(2).any(|pair| is_such(pair[0], pair[1]));
-            let signs = Signs::of(bytes);
+            let (signs, _) = Signs::of(bytes);
             prop_assert_eq!(signs.odd, has(&|byte| !byte.is_ascii() || b"\\%=&".contains(&byte)));
             prop_assert_eq!(signs.digit, has(&|byte| byte.is_ascii_digit()));
             let capitals = |three: &[u8]| three[0].is_ascii_uppercase() && three[1].is_ascii_uppercase();
@@ -250,7 +304,7 @@ mod tests {
             let text = pieces.join(gap);
             let mut tokens = Vec::new();
             entity::find(normalize(text.as_bytes()).text(), &mut tokens);
-            let hinted = shapes_in(text.as_bytes());
+            let hinted = shapes_in(text.as_bytes(), all());
             for token in tokens {
                 prop_assert!(token.classes.meets(hinted), "{:?}", token);
             }

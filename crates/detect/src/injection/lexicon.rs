@@ -141,17 +141,17 @@ impl Lexicon {
             let length = word_length(rest);
             if length == 0 {
                 let mark = rest.first().and_then(|&mark| self.by_mark.get(usize::from(mark)));
-                self.push_alone(text, at, mark.map_or(&[], Vec::as_slice), tokens);
-            } else {
-                if may_begin_entry(rest, length) {
-                    let both = two_words(rest);
-                    self.push_known(text, at, length, &mut key, tokens);
-                    if both > length {
-                        self.push_known(text, at, both, &mut key, tokens);
-                    }
+                if let Some(entries) = mark.filter(|entries| !entries.is_empty()) {
+                    self.push_alone(text, at, entries, tokens);
+                }
+            } else if may_begin_entry(rest, length) {
+                let both = two_words(rest);
+                self.push_known(text, at, length, &mut key, tokens);
+                if both > length {
+                    self.push_known(text, at, both, &mut key, tokens);
                 }
             }
-            if length >= GLUED_ENTRY {
+            if length >= GLUED_WORD {
                 self.find_glued(text, at..at + length, tokens);
             }
             at += length.max(1);
@@ -168,6 +168,7 @@ impl Lexicon {
         }
     }
 
+    /// Pushes those entries that stand at a place of an ASCII text.
     fn push_alone(&self, text: &str, start: usize, numbers: &[usize], tokens: &mut Vec<Token>) {
         for (entry, classes) in numbers.iter().filter_map(|&number| self.entries.get(number)) {
             let end = start + entry.len();
@@ -175,7 +176,7 @@ impl Lexicon {
                 .as_bytes()
                 .get(start..end)
                 .is_some_and(|found| found.eq_ignore_ascii_case(entry.as_bytes()));
-            if same && stands_alone(text, start, end) {
+            if same && stands_alone_in_ascii(text.as_bytes(), &(start..end)) {
                 tokens.push(Token::new(start..end, *classes));
             }
         }
@@ -291,6 +292,18 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
         entry.chars().next_back(),
         text.get(end..).and_then(|after| after.chars().next()),
     )
+}
+
+/// What [`stands_alone`] says of a text that is all ASCII.
+fn stands_alone_in_ascii(text: &[u8], at: &Range<usize>) -> bool {
+    let part_of_name = |byte: u8| at.len() < SHORT_ENTRY && matches!(byte, b'-' | b'_');
+    let border = |inside: Option<&u8>, outside: Option<&u8>| {
+        !inside.is_some_and(u8::is_ascii_alphanumeric)
+            || !outside.is_some_and(|byte| byte.is_ascii_alphanumeric() || part_of_name(*byte))
+    };
+    let entry = text.get(at.clone()).unwrap_or_default();
+    let before = at.start.checked_sub(1).and_then(|before| text.get(before));
+    border(entry.first(), before) && border(entry.last(), text.get(at.end))
 }
 
 /// Scripts from Hebrew on write without blanks or glue particles to words.

@@ -48,63 +48,51 @@ static OUTLINES: LazyLock<Outlines> =
 /// All outlines, and which of them each class may be a step of.
 struct Outlines {
     outlines: Vec<Outline>,
-    /// For the first step of each outline, for the second, and so on.
-    steps: Vec<StepOf>,
-}
-
-/// Sets of outlines, one bit for each.
-struct StepOf {
-    /// Those of which each class may be this step.
-    by_class: Vec<Vec<u64>>,
-    /// Those that have no such step.
+    /// Which outlines have no first step, no second, and so on: for each step a set of outlines, one bit for each.
     absent: Vec<u64>,
+    /// For each class of which outlines it may be the first step, the second, and so on.
+    by_class: Vec<Vec<u64>>,
 }
 
 impl Outlines {
     fn new(outlines: Vec<Outline>) -> Self {
         let most = outlines.iter().map(|outline| outline.steps().count()).max();
-        let steps = (0..most.unwrap_or(0)).map(|number| StepOf::new(&outlines, number));
+        let sets = |is_such: &dyn Fn(Option<ClassSet>) -> bool| {
+            let set = |number: usize| {
+                let bits = |outlines: &[Outline]| {
+                    let such = outlines
+                        .iter()
+                        .map(|outline| is_such(outline.steps().nth(number)));
+                    such.zip(0..)
+                        .fold(0, |bits, (such, bit)| bits | u64::from(such) << bit)
+                };
+                outlines.chunks(WIDTH).map(bits).collect::<Vec<u64>>()
+            };
+            (0..most.unwrap_or(0)).flat_map(set).collect()
+        };
+        let numbered = |class: usize| move |step: Option<ClassSet>| step.is_some_and(|step| step.has(class));
         Self {
-            steps: steps.collect(),
+            absent: sets(&|step| step.is_none()),
+            by_class: (0..Class::COUNT).map(|class| sets(&numbered(class))).collect(),
             outlines,
         }
     }
 
     /// The outlines of which each step may be one of these classes, in order.
     fn possible(&self, present: ClassSet) -> impl Iterator<Item = &Outline> {
-        let chunks = self.outlines.chunks(WIDTH).enumerate();
-        chunks.flat_map(move |(place, outlines)| {
-            let steps = self.steps.iter().map(|step| step.met(present, place));
+        let mut met = self.absent.clone();
+        for sets in present.numbers().filter_map(|class| self.by_class.get(class)) {
+            for (met, set) in met.iter_mut().zip(sets) {
+                *met |= set;
+            }
+        }
+        let chunks = self.outlines.chunks(WIDTH);
+        let places = chunks.len().max(1);
+        chunks.enumerate().flat_map(move |(place, outlines)| {
+            let steps = met.iter().skip(place).step_by(places);
             let possible = steps.fold(u64::MAX, |all, met| all & met);
             set_bits(possible).filter_map(|number| outlines.get(number))
         })
-    }
-}
-
-impl StepOf {
-    fn new(outlines: &[Outline], number: usize) -> Self {
-        let set = |is_such: &dyn Fn(Option<ClassSet>) -> bool| {
-            let bits = |outlines: &[Outline]| {
-                let such = outlines
-                    .iter()
-                    .map(|outline| is_such(outline.steps().nth(number)));
-                such.zip(0..)
-                    .fold(0, |bits, (such, bit)| bits | u64::from(such) << bit)
-            };
-            outlines.chunks(WIDTH).map(bits).collect()
-        };
-        let numbered = |class: usize| move |step: Option<ClassSet>| step.is_some_and(|step| step.has(class));
-        Self {
-            by_class: (0..Class::COUNT).map(|class| set(&numbered(class))).collect(),
-            absent: set(&|step| step.is_none()),
-        }
-    }
-
-    /// Which outlines of a place have this step among these classes, or do not have it.
-    fn met(&self, present: ClassSet, place: usize) -> u64 {
-        let bits = |set: &Vec<u64>| set.get(place).copied().unwrap_or(0);
-        let classes = present.numbers().filter_map(|class| self.by_class.get(class));
-        classes.fold(bits(&self.absent), |met, set| met | bits(set))
     }
 }
 
@@ -138,11 +126,12 @@ impl Outline {
     }
 
     /// Whether every step may stand around a centre, given the words there in order.
-    fn may_stand(&self, text: &[u8], centre: &Word, words: &[Word]) -> bool {
-        self.may_stand_before(text, centre, words) && self.may_stand_after(text, centre, words)
+    fn may_stand(&self, block: &Block<'_>, centre: &Word) -> bool {
+        self.may_stand_before(block, centre) && self.may_stand_after(block, centre)
     }
 
-    fn may_stand_before(&self, text: &[u8], centre: &Word, words: &[Word]) -> bool {
+    fn may_stand_before(&self, block: &Block<'_>, centre: &Word) -> bool {
+        let Block { text, words, .. } = *block;
         let (mut from, mut plain) = (centre.span.start, centre.plain.start);
         self.before.iter().all(|wanted| {
             let floor = from.saturating_sub(as_written(wanted.gap) + WORD);
@@ -151,7 +140,7 @@ impl Outline {
                 return true;
             }
             let near = starting_in(words, floor..centre.span.start).iter().find(|word| {
-                wanted.may_be(word)
+                wanted.may_be(word, block)
                     && word.span.end <= centre.span.start
                     && plain.saturating_sub(word.plain.end) <= wanted.gap
             });
@@ -162,7 +151,8 @@ impl Outline {
         })
     }
 
-    fn may_stand_after(&self, text: &[u8], centre: &Word, words: &[Word]) -> bool {
+    fn may_stand_after(&self, block: &Block<'_>, centre: &Word) -> bool {
+        let Block { text, words, .. } = *block;
         let (mut to, mut plain) = (centre.span.end, centre.plain.end);
         self.after.iter().all(|wanted| {
             let ceiling = to.saturating_add(as_written(wanted.gap) + WORD);
@@ -172,7 +162,7 @@ impl Outline {
             }
             let near = starting_in(words, centre.span.end..ceiling)
                 .iter()
-                .filter(|word| wanted.may_be(word))
+                .filter(|word| wanted.may_be(word, block))
                 .filter(|word| word.plain.start.saturating_sub(plain) <= wanted.gap);
             let ends = near.map(|word| (word.span.end, word.plain.end));
             ends.reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)))
@@ -183,13 +173,32 @@ impl Outline {
         })
     }
 
-    fn may_stand_somewhere(&self, text: &[u8], words: &[Word]) -> bool {
-        words.iter().any(|word| {
-            word.classes.meets(self.centre.classes)
-                && (word.opens || !self.centre.opens)
-                && (word.opens_value || !self.centre.opens_value)
-                && self.may_stand(text, word, words)
+    fn may_stand_somewhere(&self, block: &Block<'_>) -> bool {
+        let Step {
+            classes,
+            opens,
+            opens_value,
+            ..
+        } = self.centre;
+        block.words.iter().any(|word| {
+            word.classes.meets(classes)
+                && block.opens_as(word, opens, opens_value)
+                && self.may_stand(block, word)
         })
+    }
+}
+
+/// A block of a text, by its words in order.
+struct Block<'a> {
+    text: &'a [u8],
+    start: usize,
+    words: &'a [Word],
+}
+
+impl Block<'_> {
+    /// Whether a word may open what it has to.
+    fn opens_as(&self, word: &Word, utterance: bool, value: bool) -> bool {
+        (!utterance || word.opens(self.text, self.start)) && (!value || word.opens_value(self.text))
     }
 }
 
@@ -213,10 +222,13 @@ pub(super) fn is_foreign(bytes: &[u8]) -> bool {
 
 /// The most evidence that a block may hold as it stands; nothing when no pattern with an anchor may stand in it.
 pub(super) fn most_points(text: &[u8], block: Range<usize>, reading: &mut Reading) -> Option<f32> {
-    let words = reading.words_in(text, block.clone());
-    let bytes = text.get(block).unwrap_or_default();
-    let shapes = hints::shapes_in(bytes);
-    let present = words.iter().fold(shapes, |all, word| all | word.classes);
+    let shapes = hints::shapes_in(text.get(block.clone()).unwrap_or_default(), hints::all());
+    let block = Block {
+        text,
+        start: block.start,
+        words: reading.words_in(text, block),
+    };
+    let present = block.words.iter().fold(shapes, |all, word| all | word.classes);
     let mut ledger = Ledger::default();
     let mut anchored = false;
     for outline in OUTLINES.possible(present) {
@@ -224,7 +236,7 @@ pub(super) fn most_points(text: &[u8], block: Range<usize>, reading: &mut Readin
             .centre
             .classes
             .meets(shapes.without(Class::Address.into()));
-        if shaped || outline.may_stand_somewhere(text, words) {
+        if shaped || outline.may_stand_somewhere(&block) {
             anchored |= outline.centre.anchor;
             ledger.add(outline.family, outline.points);
         }
@@ -233,10 +245,8 @@ pub(super) fn most_points(text: &[u8], block: Range<usize>, reading: &mut Readin
 }
 
 impl Wanted {
-    fn may_be(&self, word: &Word) -> bool {
-        word.classes.meets(self.classes)
-            && (word.opens || !self.opens)
-            && (word.opens_value || !self.opens_value)
+    fn may_be(&self, word: &Word, block: &Block<'_>) -> bool {
+        word.classes.meets(self.classes) && block.opens_as(word, self.opens, self.opens_value)
     }
 
     /// Whether what is wanted may be no word but an address, a number, a name that stands in a place or goes on from there.
@@ -247,7 +257,7 @@ impl Wanted {
         if !self.classes.meets(hints::all()) {
             return false;
         }
-        self.classes.meets(hints::shapes_in(whole_pieces(text, place)))
+        !hints::shapes_in(whole_pieces(text, place), self.classes).is_empty()
     }
 }
 

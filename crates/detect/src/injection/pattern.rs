@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use super::class::{Class, ClassSet};
 use super::token::Token;
+use crate::lanes::WIDTH;
 
 /// The most bytes between two steps when the pattern does not say.
 const DEFAULT_GAP: usize = 24;
@@ -65,35 +66,37 @@ pub(super) struct Held {
 
 pub(super) struct Patterns {
     patterns: Vec<Pattern>,
-    /// For each class the steps it may take.
-    by_class: Vec<Vec<(usize, usize)>>,
-    /// How many steps all patterns have.
-    steps: usize,
+    /// Every step of every pattern: the number of the pattern, and which of its steps it is.
+    steps: Vec<(usize, usize)>,
+    /// For each class the steps it may take, one bit for each.
+    by_class: Vec<Vec<u64>>,
 }
 
 impl Patterns {
     fn read(text: &'static str) -> Self {
         let mut patterns: Vec<_> = text.lines().filter_map(read_line).collect();
-        let mut all_steps = 0;
+        let mut steps = Vec::new();
         for (number, pattern) in patterns.iter_mut().enumerate() {
             pattern.number = number;
-            pattern.first_step = all_steps;
-            all_steps += pattern.steps.len();
+            pattern.first_step = steps.len();
+            steps.extend((0..pattern.steps.len()).map(|place| (number, place)));
         }
-        let mut by_class = vec![Vec::new(); Class::COUNT];
-        for (number, pattern) in patterns.iter().enumerate() {
-            for (place, step) in pattern.steps.iter().enumerate() {
-                for class in step.classes.numbers() {
-                    if let Some(steps) = by_class.get_mut(class) {
-                        steps.push((number, place));
-                    }
+        let mut by_class = vec![vec![0; steps.len().div_ceil(WIDTH)]; Class::COUNT];
+        let all = patterns.iter().flat_map(|pattern| &pattern.steps);
+        for (number, step) in all.enumerate() {
+            for class in step.classes.numbers() {
+                let bits = by_class
+                    .get_mut(class)
+                    .and_then(|bits| bits.get_mut(number / WIDTH));
+                if let Some(bits) = bits {
+                    *bits |= 1 << (number % WIDTH);
                 }
             }
         }
         Self {
             patterns,
+            steps,
             by_class,
-            steps: all_steps,
         }
     }
 
@@ -108,29 +111,41 @@ impl Patterns {
     /// Every place where a pattern holds; one for each last token that completes it.
     pub(super) fn held(&self, text: &str, tokens: &[Token]) -> Vec<Held> {
         let mut walk = Walk {
-            reached: vec![Reached::default(); self.steps],
+            reached: vec![Reached::default(); self.steps.len()],
+            allowed: vec![0; self.steps.len().div_ceil(WIDTH)],
             breaks: hard_breaks(text),
             held: Vec::new(),
         };
-        let mut steps: Vec<(usize, usize)> = Vec::new();
         for token in tokens {
-            steps.clear();
-            steps.extend(
-                token
-                    .classes
-                    .numbers()
-                    .filter_map(|class| self.by_class.get(class))
-                    .flatten(),
-            );
-            steps.sort_unstable_by(|a, b| b.cmp(a));
-            steps.dedup();
-            for &(pattern, place) in &steps {
-                if let Some(pattern) = self.patterns.get(pattern) {
+            self.take_each(token, &mut walk);
+        }
+        walk.held
+    }
+
+    /// Takes every step that the token's classes allow, the last first, so that no token takes two of one pattern.
+    fn take_each(&self, token: &Token, walk: &mut Walk) {
+        walk.allowed.fill(0);
+        for set in token
+            .classes
+            .numbers()
+            .filter_map(|class| self.by_class.get(class))
+        {
+            for (allowed, bits) in walk.allowed.iter_mut().zip(set) {
+                *allowed |= bits;
+            }
+        }
+        for part in (0..walk.allowed.len()).rev() {
+            let mut bits = walk.allowed.get(part).copied().unwrap_or(0);
+            while let Some(bit) = bits.checked_ilog2() {
+                bits ^= 1 << bit;
+                let step = self.steps.get(part * WIDTH + bit as usize);
+                if let Some((pattern, place)) =
+                    step.and_then(|&(pattern, place)| Some((self.patterns.get(pattern)?, place)))
+                {
                     walk.take(token, pattern, place);
                 }
             }
         }
-        walk.held
     }
 }
 
@@ -141,6 +156,8 @@ struct Reached([Option<(usize, usize)>; 2]);
 struct Walk {
     /// The steps of all patterns, one after the other.
     reached: Vec<Reached>,
+    /// The steps that the token at hand may take, one bit for each.
+    allowed: Vec<u64>,
     breaks: Vec<usize>,
     held: Vec<Held>,
 }
@@ -244,6 +261,23 @@ mod tests {
                 line.is_empty() || line.starts_with('#') || read_line(line).is_some(),
                 "not a pattern: {line}"
             );
+        }
+    }
+
+    #[test]
+    fn each_class_takes_the_steps_that_name_it() {
+        for (class, bits) in PATTERNS.by_class.iter().enumerate() {
+            for (number, &(pattern, place)) in PATTERNS.steps.iter().enumerate() {
+                let step = &PATTERNS.patterns[pattern].steps[place];
+                let taken = bits[number / WIDTH] >> (number % WIDTH) & 1 == 1;
+                assert_eq!(
+                    taken,
+                    step.classes.has(class),
+                    "{}",
+                    PATTERNS.patterns[pattern].name
+                );
+                assert_eq!(PATTERNS.patterns[pattern].first_step + place, number);
+            }
         }
     }
 }

@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::class::{Class, ClassSet};
 use super::context::{InjectionContext, Surface, ToolNames};
@@ -254,6 +254,7 @@ fn leet_spellings(word: &str) -> Vec<String> {
 static TWISTED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
+        .kind(Some(AhoCorasickKind::DFA))
         .build(twisted_keys())
         .ok()
 });

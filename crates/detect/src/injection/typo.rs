@@ -1,7 +1,5 @@
 //! The key words of an override, misspelt by one letter. A model reads `iunstructions` without noticing.
 
-use std::sync::LazyLock;
-
 use super::class::Class;
 use super::token::Token;
 
@@ -52,7 +50,7 @@ pub(super) struct Beginnings(&'static [u64; 1 << 9]);
 
 impl Beginnings {
     #[inline]
-    pub(super) fn of_misspelt() -> Self {
+    pub(super) const fn of_misspelt() -> Self {
         Self(&BEGINNINGS)
     }
 
@@ -65,31 +63,33 @@ impl Beginnings {
 }
 
 /// One bit for each three letters with which a misspelt key word may begin.
-static BEGINNINGS: LazyLock<Box<[u64; 1 << 9]>> = LazyLock::new(|| {
-    let mut beginnings = Box::new([0; 1 << 9]);
-    let mut add = |first, second, third| {
-        let place = three_letters(first, second, third);
-        if let Some(word) = beginnings.get_mut(place >> 6) {
-            *word |= 1 << (place & 63);
+static BEGINNINGS: [u64; 1 << 9] = {
+    let mut beginnings = [0; 1 << 9];
+    let mut words: &[(&str, Class)] = &WORDS;
+    while let [(key, _), rest @ ..] = words {
+        if let [a, b, c, d, ..] = *key.as_bytes() {
+            // A letter left out, or neighbours swapped.
+            add(&mut beginnings, a, c, d);
+            add(&mut beginnings, a, c, b);
+            // Any letter in place of one, or between two.
+            let mut any = 0;
+            while any < 32 {
+                add(&mut beginnings, a, any, b);
+                add(&mut beginnings, a, any, c);
+                add(&mut beginnings, a, b, any);
+                any += 1;
+            }
         }
-    };
-    for (key, _) in WORDS {
-        let &[a, b, c, d, ..] = key.as_bytes() else {
-            continue;
-        };
-        // A letter left out, or neighbours swapped.
-        for (second, third) in [(c, d), (c, b)] {
-            add(a, second, third);
-        }
-        // Any letter in place of one, or between two.
-        for any in 0..32 {
-            add(a, any, b);
-            add(a, any, c);
-            add(a, b, any);
-        }
+        words = rest;
     }
     beginnings
-});
+};
+
+#[expect(clippy::indexing_slicing, reason = "fifteen bits have their place")]
+const fn add(beginnings: &mut [u64; 1 << 9], first: u8, second: u8, third: u8) {
+    let place = three_letters(first, second, third);
+    beginnings[place >> 6] |= 1 << (place & 63);
+}
 
 /// Five bits of each.
 #[inline(always)]

@@ -26,10 +26,24 @@ pub(super) struct Word {
     /// Where it stands in the plain reading of the window, in which distances can only be longer.
     pub(super) plain: Range<usize>,
     pub(super) classes: ClassSet,
-    /// Whether an utterance may begin here.
-    pub(super) opens: bool,
+    /// Where the reading began in which it was found: what stands before was said elsewhere. Nothing for an address.
+    said_from: Option<usize>,
+}
+
+impl Word {
+    /// Whether an utterance may begin here, in the block that starts at a place. Few ask, so it is not said before.
+    pub(super) fn opens(&self, text: &[u8], block: usize) -> bool {
+        let Some(from) = self.said_from else { return true };
+        let said = |from: usize| text.get(from..self.span.start).unwrap_or_default();
+        // What stands before the block was said elsewhere, too.
+        let in_block = said(block);
+        may_open(said(from)) || in_block.len() < WORD && may_open(in_block)
+    }
+
     /// Whether a quoted value may begin here.
-    pub(super) opens_value: bool,
+    pub(super) fn opens_value(&self, text: &[u8]) -> bool {
+        self.said_from.is_some() && opens_value(text, &self.span)
+    }
 }
 
 /// The words of a text as far as it was read. Blocks overlap, and what two of them share is read once.
@@ -64,14 +78,6 @@ impl Reading {
             (self.to, self.plain) = (block.start, FAR);
         }
         self.words.retain(|word| word.span.end > block.start);
-        // What stands before the block was said elsewhere.
-        for word in &mut self.words {
-            let said = text.get(block.start..word.span.start).unwrap_or_default();
-            if said.len() >= WORD {
-                break;
-            }
-            word.opens |= may_open(said);
-        }
         let rest = self.to..block.end;
         let from = word_start(text, rest.start);
         let plain = self.plain - SPLIT - (rest.start - from);
@@ -167,8 +173,7 @@ impl<'a> Reader<'a> {
     fn push(&mut self, span: Range<usize>, ahead: usize, classes: ClassSet) {
         let start = self.plain + ahead;
         self.words.push(Word {
-            opens: may_open(self.text.get(self.start..span.start).unwrap_or_default()),
-            opens_value: opens_value(self.text, &span),
+            said_from: Some(self.start),
             plain: start..start + span.len(),
             span,
             classes,
@@ -180,7 +185,8 @@ impl<'a> Reader<'a> {
     fn push_known(&mut self, word: Range<usize>, noun: impl Fn() -> bool) -> bool {
         let bytes = self.text.get(word.start..).unwrap_or_default();
         let written = bytes.get(..word.len()).unwrap_or_default();
-        if word.len() >= GLUED_WORD {
+        // An entry that is the whole word is looked up below.
+        if word.len() >= GLUED_WORD && letters_of(written) >= GLUED_WORD {
             self.push_glued(&word);
         }
         let known = self.vocabulary.look_up(bytes, word.len());
@@ -193,7 +199,8 @@ impl<'a> Reader<'a> {
             for phrase in known.phrases(next) {
                 let more = match &*phrase.rest {
                     [] => Some(0),
-                    rest => follow(after.iter(), rest.iter().copied()),
+                    rest if phrase.may_follow(after) => follow(after.iter(), rest.iter().copied()),
+                    _ => None,
                 };
                 let Some(more) = more else { continue };
                 let span = word.start..word.end + more;
@@ -258,8 +265,7 @@ impl<'a> Reader<'a> {
             span: at - before..at + after,
             plain: start..start + before + after,
             classes: Class::Address.into(),
-            opens: true,
-            opens_value: false,
+            said_from: None,
         });
     }
 }
@@ -308,6 +314,11 @@ fn opens_value(text: &[u8], words: &Range<usize>) -> bool {
 
 fn names_field(text: &[u8], end: usize) -> bool {
     matches!(text.get(end..), Some([b':', ..] | [b'"' | b'\'', b':', ..]))
+}
+
+/// How many ASCII letters the bytes have.
+fn letters_of(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| byte.is_ascii_alphabetic()).count()
 }
 
 /// The length of the ASCII word at the start of the bytes.

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::map::Draft;
 
@@ -209,8 +209,10 @@ fn may_be_split(text: &str) -> bool {
 }
 
 static SPLIT_BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    // Few and short: the automaton that takes one step for each byte stays small.
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
+        .kind(Some(AhoCorasickKind::DFA))
         .build(split_beginnings())
         .ok()
 });

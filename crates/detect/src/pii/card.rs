@@ -37,7 +37,15 @@ const WORDS: ContextWords = ContextWords::new(&[
 /// Decides about one candidate.
 pub(crate) fn check(text: &[u8], candidate: &Candidate<'_>, sink: &mut Sink<'_>) {
     let digits = candidate.chars;
-    if candidate.letters != 0 || !(12..=19).contains(&digits.len()) || is_monotone(digits) || !luhn(digits) {
+    if candidate.letters != 0 || !(12..=19).contains(&digits.len()) {
+        return;
+    }
+    let written_like_a_card =
+        candidate.is_solid() || candidate.is_uniform() && is_grouped_like_a_card(candidate);
+    if !written_like_a_card {
+        return;
+    }
+    if is_monotone(digits) || !luhn(digits) {
         return;
     }
     if !is_issued(digits) {
@@ -54,10 +62,8 @@ pub(crate) fn check(text: &[u8], candidate: &Candidate<'_>, sink: &mut Sink<'_>)
             13 => 50,
             _ => 35,
         }
-    } else if candidate.is_uniform() && is_grouped_like_a_card(candidate) {
-        92
     } else {
-        return;
+        92
     };
     let sure = if WORDS.near(text, &candidate.span) {
         97

@@ -153,8 +153,8 @@ pub(crate) fn check(candidate: &Candidate<'_>, sink: &mut Sink<'_>) {
 
 /// Solid, or with equal separators; banks print fours, and some print a country's own parts.
 fn is_grouped_like_an_iban(candidate: &Candidate<'_>) -> bool {
-    candidate.is_solid() || (candidate.is_uniform() && candidate.group_lengths().next() == Some(4)) || {
-        candidate.is_uniform() && candidate.group_lengths().next() == Some(2)
+    candidate.is_solid() || (candidate.is_uniform() && candidate.first_length() == 4) || {
+        candidate.is_uniform() && candidate.first_length() == 2
     }
 }
 

@@ -125,14 +125,7 @@ impl Pii {
             return;
         }
         net::check_dashed_mac(text, start, sink);
-        let word = text
-            .get(start..)
-            .unwrap_or_default()
-            .iter()
-            .take(92)
-            .take_while(|byte| byte.is_ascii_alphanumeric());
-        let length = word.count();
-        if (26..=90).contains(&length) {
+        if let Some(length) = long_word(text, start) {
             crypto::check(text, start..start + length, sink);
         }
         self.at_token(text, start, sink);
@@ -151,6 +144,18 @@ impl Pii {
             iban::check(&candidate, sink);
         }
     }
+}
+
+/// The length of the word at a place, if it may be the address of a currency.
+fn long_word(text: &[u8], start: usize) -> Option<usize> {
+    const SHORTEST: usize = 26;
+    const LONGEST: usize = 90;
+    // Nearly all words are shorter, which one byte tells.
+    text.get(start + SHORTEST - 1)
+        .filter(|byte| byte.is_ascii_alphanumeric())?;
+    let word = text.get(start..)?.iter().take(LONGEST + 2);
+    let length = word.take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    (SHORTEST..=LONGEST).contains(&length).then_some(length)
 }
 
 #[cfg(test)]

@@ -36,8 +36,30 @@ pub(crate) struct Candidate<'a> {
     pub(crate) chars: &'a [u8],
     pub(crate) letters: u64,
     pub(crate) span: Range<usize>,
+    pub(crate) grouping: Grouping,
     groups: &'a [Group],
 }
+
+/// The lengths of groups in a row, as the digits of one number: so that they are compared at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Grouping(u64);
+
+impl Grouping {
+    pub(crate) fn of(lengths: &[usize]) -> Self {
+        lengths
+            .iter()
+            .fold(Self::default(), |all, length| all.followed_by(*length as u64))
+    }
+
+    const fn followed_by(self, length: u64) -> Self {
+        Self(self.0 * (MAX_CHARS as u64 + 1) + length)
+    }
+}
+
+const _: () = assert!(
+    (MAX_CHARS as u128 + 1).pow(MAX_GROUPS as u32) <= u64::MAX as u128,
+    "every grouping of a token has a number of its own"
+);
 
 impl Token {
     /// Reads the token that starts at a place.
@@ -104,18 +126,21 @@ impl Token {
     /// Every run of groups from the first on that may stand by itself.
     pub(crate) fn candidates(&self) -> impl Iterator<Item = Candidate<'_>> {
         let groups = self.groups.get(..self.group_count).unwrap_or_default();
-        groups
-            .iter()
-            .enumerate()
-            .filter(|(_, group)| group.may_end)
-            .filter_map(|(last, group)| {
-                Some(Candidate {
-                    chars: self.chars.get(..usize::from(group.chars_end))?,
-                    letters: self.letters & ((1 << group.chars_end) - 1),
-                    span: self.start..self.start + usize::from(group.length),
-                    groups: groups.get(..=last)?,
-                })
+        let (mut grouping, mut chars_before) = (Grouping::default(), 0);
+        groups.iter().enumerate().filter_map(move |(last, group)| {
+            grouping = grouping.followed_by(u64::from(group.chars_end - chars_before));
+            chars_before = group.chars_end;
+            if !group.may_end {
+                return None;
+            }
+            Some(Candidate {
+                chars: self.chars.get(..usize::from(group.chars_end))?,
+                letters: self.letters & ((1 << group.chars_end) - 1),
+                span: self.start..self.start + usize::from(group.length),
+                grouping,
+                groups: groups.get(..=last)?,
             })
+        })
     }
 }
 
@@ -127,16 +152,14 @@ impl Candidate<'_> {
 
     /// Whether the groups have these lengths.
     pub(crate) fn is_grouped(&self, lengths: &[usize]) -> bool {
-        self.groups.len() == lengths.len() && self.group_lengths().eq(lengths.iter().copied())
+        self.grouping == Grouping::of(lengths)
     }
 
-    /// The length of each group.
-    pub(crate) fn group_lengths(&self) -> impl Iterator<Item = usize> {
-        let starts = std::iter::once(0).chain(self.groups.iter().map(|group| group.chars_end));
+    /// The length of the first group.
+    pub(crate) fn first_length(&self) -> usize {
         self.groups
-            .iter()
-            .zip(starts)
-            .map(|(group, start)| usize::from(group.chars_end - start))
+            .first()
+            .map_or(0, |group| usize::from(group.chars_end))
     }
 
     /// Whether the same separator stands between all groups.
@@ -214,6 +237,22 @@ pub(crate) fn short_word_before(text: &[u8], start: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_grouping_is_the_lengths_of_its_groups(text in "[0-9A-Z]{1,9}([ .-][0-9a-z]{1,6}){0,10}") {
+            let token = Token::read(text.as_bytes(), 0);
+            for candidate in token.candidates() {
+                let written = &text[candidate.span.clone()];
+                let lengths: Vec<_> = written.split([' ', '.', '-']).map(str::len).collect();
+                prop_assert!(candidate.is_grouped(&lengths), "{}", written);
+                prop_assert_eq!(candidate.first_length(), lengths[0]);
+                let (more, fewer) = ([&lengths[..], &[1]].concat(), &lengths[1..]);
+                prop_assert!(!candidate.is_grouped(&more) && !candidate.is_grouped(fewer));
+            }
+        }
+    }
 
     fn check(text: &str, expected: &[&str]) {
         let token = Token::read(text.as_bytes(), 0);

@@ -194,7 +194,7 @@ impl Detector {
             .find(|description| description.rule.as_str() == rule)
     }
 
-    /// Every finding before overlaps are resolved, in no order: which rules fired where, for whoever asks why.
+    /// Every finding before overlaps are resolved, by place: which rules fired where, for whoever asks why.
     #[must_use]
     pub fn scan_unresolved(&self, text: &[u8]) -> Vec<Finding> {
         self.pass(text, |_| {})
@@ -207,6 +207,7 @@ impl Detector {
         let mut hits = Vec::new();
         for start in (0..text.len()).step_by(BLOCK) {
             let block = start..text.len().min(start + BLOCK);
+            let settled = found.len();
             signs.read(text, block);
             shapes.find(&signs);
             self.judge_shapes(text, &shapes, &mut found);
@@ -225,6 +226,8 @@ impl Detector {
                     _ => self.judge(family - FIRST_FAMILY, text, &hit, &mut found),
                 }
             }
+            // Sorting what one block holds costs less than sorting all of it in the end.
+            resolve::settle(&mut found, settled);
         }
         found
     }

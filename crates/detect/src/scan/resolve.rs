@@ -33,10 +33,12 @@ impl Resolver {
 
     /// Gives back the last cluster.
     pub(crate) fn finish(&mut self) -> Option<Finding> {
+        if self.cluster.len() <= 1 {
+            // What nothing overlaps is what it is.
+            return self.cluster.pop();
+        }
         let start = self.cluster.first()?.span.start;
-        if self.cluster.len() > 1
-            && let Some(merged) = &mut self.merged
-        {
+        if let Some(merged) = &mut self.merged {
             merged.extend_from_slice(&self.cluster);
         }
         let mut strongest = self.cluster.drain(..).max_by(by_strength)?;
@@ -61,7 +63,7 @@ pub(crate) fn resolve_with_members(raw: Vec<Finding>) -> (Vec<Finding>, Vec<Find
 }
 
 fn resolve_by(resolver: &mut Resolver, mut raw: Vec<Finding>) -> Vec<Finding> {
-    if raw.len() > 1 {
+    if !raw.is_sorted_by(|a, b| by_place(a, b).is_le()) {
         raw.sort_unstable_by(by_place);
     }
     let mut findings = Vec::with_capacity(raw.len());
@@ -70,6 +72,19 @@ fn resolve_by(resolver: &mut Resolver, mut raw: Vec<Finding>) -> Vec<Finding> {
     }
     findings.extend(resolver.finish());
     findings
+}
+
+/// Brings findings in order of which the first `settled` are. Those after them may start before some of these, but not far:
+/// so few of them take part.
+pub(crate) fn settle(findings: &mut [Finding], settled: usize) {
+    let (before, new) = findings.split_at(settled.min(findings.len()));
+    let Some(first) = new.iter().min_by(|a, b| by_place(a, b)) else {
+        return;
+    };
+    let from = before.partition_point(|known| by_place(known, first).is_le());
+    if let Some(unsettled) = findings.get_mut(from..) {
+        unsettled.sort_unstable_by(by_place);
+    }
 }
 
 /// By start; the rest only makes the order complete.
@@ -136,6 +151,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_settles_part_by_part_is_in_order(
+            raw in proptest::collection::vec((0..5u8, 0..60usize, 1..12usize, 0..=100u8), 0..30),
+            parts in 1..5usize,
+        ) {
+            let mut plainly: Vec<_> = raw.iter().copied().map(finding).collect();
+            let mut settling = Vec::new();
+            for part in plainly.chunks(parts) {
+                let settled = settling.len();
+                settling.extend_from_slice(part);
+                settle(&mut settling, settled);
+            }
+            plainly.sort_by(by_place);
+            prop_assert!(settling.iter().zip(&plainly).all(|(a, b)| by_place(a, b).is_eq()));
+        }
+
         #[test]
         fn nothing_found_is_left_uncovered_or_classed_lower(
             raw in proptest::collection::vec((0..5u8, 0..60usize, 1..12usize, 0..=100u8), 0..30),

@@ -53,16 +53,20 @@ fn read_chunks(reader: &mut Reader<'_>, window: &Range<usize>) -> bool {
     let (mut plain, mut reached) = (reader.plain, reader.plain);
     for (at, pair) in (from..end).step_by(WIDTH).zip(kinds.windows(2)) {
         let [here, next] = pair else { continue };
+        let escapes = here.backslashes << 1 | carried.escape;
         let (starts, taken) = here.starts_and_taken(next, &mut carried);
         let inside = before_end(at, end);
-        let words = worth_reading(
+        let vocabulary = reader.vocabulary;
+        let known = worth_reading(
             text,
             at,
-            starts & inside,
+            starts & inside & !escapes,
             here.alnum,
             next.alnum,
-            reader.vocabulary,
+            vocabulary,
         );
+        // Of what is escaped the first letter may not count.
+        let words = known | starts & escapes;
         for offset in set_bits((words | here.marks) & inside) {
             reader.plain = taken.plain_at(plain, offset);
             if words >> offset & 1 == 0 {
@@ -131,20 +135,14 @@ fn worth_reading(text: &[u8], at: usize, starts: u64, alnum: u64, next: u64, voc
             &last
         }
     };
-    let escapes = at.checked_sub(1).and_then(|before| text.get(before)) == Some(&b'\\');
     let beginnings = typo::Beginnings::of_misspelt();
     let mut worth = 0;
     for offset in set_bits(starts) {
         let word = Beginning::of(bytes, offset, alnum, next);
-        let escaped = match offset.checked_sub(1) {
-            Some(before) => bytes.get(before) == Some(&b'\\'),
-            None => escapes,
-        };
         let [first, second, third, ..] = word.start.to_le_bytes();
         let read = vocabulary.may_stand(word.start, word.length, word.after)
             | (word.length >= GLUED_WORD)
-            | typo::LENGTHS.contains(&word.length) & beginnings.may_be([first, second, third])
-            | escaped;
+            | typo::LENGTHS.contains(&word.length) & beginnings.may_be([first, second, third]);
         worth |= u64::from(read) << offset;
     }
     worth

@@ -13,8 +13,8 @@ use crate::lanes::Halves;
 
 pub(super) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::build);
 
-/// Bits of the sieve, as a power of two.
-const SIEVE_BITS: u32 = 16;
+/// Bits of the sieve, as a power of two: reading a word that is not known costs more than the larger sieve does.
+const SIEVE_BITS: u32 = 18;
 const SIEVE_WORDS: usize = 1 << (SIEVE_BITS - 6);
 
 /// The words of the lexicon by their beginning, and the articles.
@@ -37,7 +37,7 @@ pub(super) struct Marks {
 
 #[derive(Default)]
 pub(super) struct Known {
-    /// Phrases that need no letter next, and those that do.
+    /// Phrases that need no letter next, and those that do, by that letter.
     alone: Vec<Phrase>,
     followed: Vec<Phrase>,
     /// The letters that the latter need, one bit for each.
@@ -176,13 +176,31 @@ const fn folded_letter(byte: u8) -> u8 {
     }
 }
 
+impl Phrase {
+    /// Whether the rest may stand in the bytes: two letters after a blank tell most of them.
+    #[inline]
+    pub(super) fn may_follow(&self, after: &[u8]) -> bool {
+        match (&*self.rest, after) {
+            // Of several blanks nothing is said.
+            ([b' ', wanted, next, ..], [b' ', there, second, ..])
+                if wanted.is_ascii_alphanumeric() && there.is_ascii_alphanumeric() =>
+            {
+                (wanted ^ there) & !0x20 == 0
+                    && (!next.is_ascii_alphanumeric() || (next ^ second) & !0x20 == 0)
+            }
+            _ => true,
+        }
+    }
+}
+
 impl Known {
     fn add(&mut self, phrase: Phrase) {
         match phrase.next {
             None => self.alone.push(phrase),
             Some(next) => {
                 self.nexts |= letter_bit(next);
-                self.followed.push(phrase);
+                let after = self.followed.partition_point(|known| known.next <= phrase.next);
+                self.followed.insert(after, phrase);
             }
         }
     }
@@ -191,7 +209,11 @@ impl Known {
     pub(super) fn phrases(&self, next: Option<u8>) -> impl Iterator<Item = &Phrase> {
         let needed = next.is_some_and(|next| self.nexts & letter_bit(next) != 0);
         let followed = if needed { self.followed.as_slice() } else { &[] };
-        let followed = followed.iter().filter(move |phrase| phrase.next == next);
+        let first = followed.partition_point(|phrase| phrase.next < next);
+        let followed = followed
+            .iter()
+            .skip(first)
+            .take_while(move |phrase| phrase.next == next);
         self.alone.iter().chain(followed)
     }
 
@@ -285,4 +307,38 @@ pub(super) fn key(bytes: &[u8], length: usize) -> (u64, usize) {
     let missing = 8_usize.saturating_sub(length) as u32 * 8;
     let mask = u64::MAX.checked_shr(missing).unwrap_or(0);
     ((start | SMALL) & mask, length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::injection::gate::follow;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn two_letters_hold_back_no_phrase(
+            entry in proptest::sample::select(LEXICON.entries().map(|(entry, _)| entry.to_owned()).collect::<Vec<_>>()),
+            (blank, upper, tail) in (" |  |\n", any::<bool>(), "[ -~]{0,4}"),
+        ) {
+            let length = word_length(entry.as_bytes());
+            let rest: Box<[u8]> = entry.as_bytes()[length..].into();
+            let next = nearest(rest.iter().copied());
+            let phrase = Phrase { rest, next, classes: ClassSet::default() };
+            let written = entry[length..].replace(' ', &blank) + &tail;
+            let written = if upper { written.to_ascii_uppercase() } else { written };
+            prop_assert!(follow(written.as_bytes().iter(), phrase.rest.iter().copied()).is_some());
+            prop_assert!(phrase.may_follow(written.as_bytes()));
+        }
+
+        #[test]
+        fn phrases_are_those_of_the_next_letter(next in "[a-z0-9]?") {
+            let next = next.bytes().next();
+            for known in VOCABULARY.known.values() {
+                let found = known.phrases(next).count();
+                let plainly = known.all().filter(|phrase| phrase.next.is_none() || phrase.next == next);
+                prop_assert_eq!(found, plainly.count());
+            }
+        }
+    }
 }

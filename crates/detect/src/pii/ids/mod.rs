@@ -13,7 +13,7 @@ pub(crate) mod punctuated;
 
 use super::context::ContextWords;
 use super::rule::{PiiRule, Sink};
-use super::token::{Candidate, MAX_CHARS};
+use super::token::{Candidate, Grouping, MAX_CHARS};
 
 /// One kind of id.
 pub(crate) struct IdRule {
@@ -35,18 +35,27 @@ pub(crate) struct IdRule {
 
 /// Every id rule, by the number of characters it has.
 pub(crate) struct IdRules {
-    by_length: Vec<Vec<Row>>,
+    by_length: Vec<Rows>,
+}
+
+/// The rules of one length.
+#[derive(Default)]
+struct Rows {
+    rows: Vec<Row>,
+    /// Every grouping of any of them: most numbers in groups are grouped like none.
+    groupings: Vec<Grouping>,
 }
 
 struct Row {
     rule: &'static IdRule,
     letters: u64,
     digits: u64,
+    groupings: Vec<Grouping>,
 }
 
 impl IdRules {
     pub(crate) fn new() -> Self {
-        let mut by_length: Vec<Vec<Row>> = (0..=MAX_CHARS).map(|_| Vec::new()).collect();
+        let mut by_length: Vec<Rows> = (0..=MAX_CHARS).map(|_| Rows::default()).collect();
         for rule in all() {
             let mask = |wanted: char| {
                 rule.shape
@@ -59,6 +68,11 @@ impl IdRules {
                     rule,
                     letters: mask('A'),
                     digits: mask('9'),
+                    groupings: rule
+                        .groupings
+                        .iter()
+                        .map(|lengths| Grouping::of(lengths))
+                        .collect(),
                 });
             }
         }
@@ -70,25 +84,37 @@ impl IdRules {
         let Some(rows) = self.by_length.get(candidate.chars.len()) else {
             return;
         };
-        for row in rows {
+        if !candidate.is_solid() && !rows.groupings.contains(&candidate.grouping) {
+            return;
+        }
+        for row in &rows.rows {
             let shaped =
                 candidate.letters & row.digits == 0 && candidate.letters & row.letters == row.letters;
-            if shaped {
-                row.rule.check(text, candidate, sink);
+            let solid = candidate.is_solid();
+            if shaped && solid {
+                row.rule.check(text, candidate, row.rule.bare, sink);
+            } else if shaped && row.groupings.contains(&candidate.grouping) {
+                row.rule.check(text, candidate, row.rule.grouped, sink);
             }
         }
     }
 }
 
+impl Rows {
+    fn push(&mut self, row: Row) {
+        let new = row
+            .groupings
+            .iter()
+            .filter(|grouping| !self.groupings.contains(grouping));
+        let new: Vec<Grouping> = new.copied().collect();
+        self.groupings.extend(new);
+        self.rows.push(row);
+    }
+}
+
 impl IdRule {
-    fn check(&self, text: &[u8], candidate: &Candidate<'_>, sink: &mut Sink<'_>) {
-        let sure = if candidate.is_solid() {
-            self.bare
-        } else if self.groupings.iter().any(|lengths| candidate.is_grouped(lengths)) {
-            self.grouped
-        } else {
-            return;
-        };
+    /// Decides about a candidate of which its writing makes so sure.
+    fn check(&self, text: &[u8], candidate: &Candidate<'_>, sure: u8, sink: &mut Sink<'_>) {
         if !sink.wants(sure.max(self.named)) || !(self.holds)(candidate.chars) {
             return;
         }
