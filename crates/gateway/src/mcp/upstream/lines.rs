@@ -207,3 +207,100 @@ impl Drop for Reading {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidegate_connect::connecting;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+    use tokio::sync::mpsc;
+
+    const WHOLE: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+    const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
+    const CUT: &str = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhi";
+
+    /// A server that gives so many answers on a connection and then closes it. It tells when one begins and when one ends.
+    async fn server(
+        answer: &'static str,
+        times: usize,
+    ) -> (Arc<Lines>, mpsc::UnboundedReceiver<&'static str>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}/", listener.local_addr().unwrap());
+        let (tell, told) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                tell.send("begins").unwrap();
+                let mut read = [0; 4096];
+                for _ in 0..times {
+                    if stream.read(&mut read).await.unwrap_or(0) == 0 {
+                        break;
+                    }
+                    stream.write_all(answer.as_bytes()).await.unwrap();
+                }
+                drop(stream);
+                tell.send("ends").unwrap();
+            }
+        });
+        let connecting = connecting(None, Duration::from_secs(5)).unwrap();
+        (Lines::to(Uri::try_from(address).unwrap(), connecting), told)
+    }
+
+    fn request() -> Asked {
+        let request = Request::post("/").header("host", "server");
+        request.body(Full::new(Bytes::from_static(b"{}"))).unwrap()
+    }
+
+    async fn whole_answer(lines: &Arc<Lines>) -> Vec<u8> {
+        let mut reading = lines.send(request()).await.unwrap().into_body();
+        let mut body = Vec::new();
+        while let Some(piece) = reading.piece().await.unwrap() {
+            body.extend_from_slice(&piece);
+        }
+        body
+    }
+
+    #[tokio::test]
+    async fn a_connection_is_used_again_when_its_answer_was_read() {
+        for answer in [WHOLE, CHUNKED] {
+            let (lines, mut told) = server(answer, usize::MAX).await;
+            for _ in 0..5 {
+                assert_eq!(whole_answer(&lines).await, b"hi");
+            }
+            assert_eq!(told.recv().await, Some("begins"));
+            assert!(told.try_recv().is_err(), "one connection is enough");
+            assert_eq!(lines.idle().len(), 1);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_its_server_closed_is_not_used_again() {
+        let (lines, mut told) = server(WHOLE, 1).await;
+        for _ in 0..3 {
+            assert_eq!(whole_answer(&lines).await, b"hi");
+            assert_eq!(told.recv().await, Some("begins"));
+            assert_eq!(told.recv().await, Some("ends"));
+            // The system says so a moment later.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_nobody_reads_on_ends_its_connection() {
+        let (lines, mut told) = server(CUT, usize::MAX).await;
+        let mut reading = lines.send(request()).await.unwrap().into_body();
+        assert_eq!(reading.piece().await.unwrap().unwrap(), "hi");
+        assert_eq!(told.recv().await, Some("begins"));
+        drop(reading);
+        assert_eq!(told.recv().await, Some("ends"));
+        assert!(lines.idle().is_empty());
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_cut_off_is_none() {
+        let (lines, _told) = server(CUT, 1).await;
+        let mut reading = lines.send(request()).await.unwrap().into_body();
+        assert_eq!(reading.piece().await.unwrap().unwrap(), "hi");
+        assert!(reading.piece().await.is_err());
+    }
+}
