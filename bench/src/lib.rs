@@ -15,6 +15,10 @@ pub use http::{HttpLoad, post};
 pub use processor::{mean_time, of_children, of_process};
 pub use spread::Spread;
 
+/// The program's own: what is measured here is to be what runs there.
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The resident memory of this process, in bytes, as the kernel counts it.
 #[must_use]
 pub fn resident_bytes() -> Option<u64> {

@@ -18,8 +18,11 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
+/// What opens connections.
+pub type Connecting = HttpsConnector<HttpConnector>;
+
 /// A client. It follows no redirect.
-pub type HttpsClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+pub type HttpsClient = Client<Connecting, Full<Bytes>>;
 
 /// A client that waits so long for a connection and keeps one that nobody uses so long. With a file of authorities it
 /// trusts those and no others, without one those that browsers trust.
@@ -31,6 +34,17 @@ pub fn https_client(
     connect: Duration,
     idle: Duration,
 ) -> Result<HttpsClient, &'static str> {
+    Ok(Client::builder(TokioExecutor::new())
+        .pool_idle_timeout(idle)
+        .pool_timer(TokioTimer::new())
+        .build(connecting(authorities, connect)?))
+}
+
+/// What opens connections and waits so long for one, for whoever keeps them itself. It trusts whom [`https_client`] trusts.
+///
+/// # Errors
+/// Why the file is of no use, in words for the operator.
+pub fn connecting(authorities: Option<&Path>, connect: Duration) -> Result<Connecting, &'static str> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -43,15 +57,11 @@ pub fn https_client(
     connector.enforce_http(false);
     connector.set_nodelay(true);
     connector.set_connect_timeout(Some(connect));
-    let connector = HttpsConnectorBuilder::new()
+    Ok(HttpsConnectorBuilder::new()
         .with_tls_config(config.with_no_client_auth())
         .https_or_http()
         .enable_http1()
-        .wrap_connector(connector);
-    Ok(Client::builder(TokioExecutor::new())
-        .pool_idle_timeout(idle)
-        .pool_timer(TokioTimer::new())
-        .build(connector))
+        .wrap_connector(connector))
 }
 
 /// The certificates of a file of authorities. A file without one is a mistake, not trust in nobody.

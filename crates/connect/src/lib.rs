@@ -22,7 +22,7 @@ use tidegate_core::{Class, Cleared, FieldClasses, Name};
 pub use bounds::Bounds;
 pub use catalog::{BadPattern, PathClasses};
 pub use failure::{Failure, Touched};
-pub use https::{HttpsClient, https_client};
+pub use https::{Connecting, HttpsClient, connecting, https_client};
 pub use offer::Offer;
 
 /// A source that is read on the spot.

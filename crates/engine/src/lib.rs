@@ -38,6 +38,7 @@ mod unanswered;
 mod veil;
 mod watch;
 mod wrapper;
+mod written;
 
 pub use access::{Act, Caller, Reach};
 pub use assembly::{

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::written::written;
+
 /// A call's arguments or a tool's answer. `Debug` shows its shape's name only; there is no `Display`.
 #[derive(Clone, PartialEq)]
 pub struct Payload(Value);
@@ -53,11 +55,7 @@ impl Payload {
 pub(crate) fn text_of(value: &Value) -> (Vec<u8>, bool) {
     match value {
         Value::String(text) => (text.clone().into_bytes(), false),
-        // Straight into bytes: the way over `Display` takes twice as long.
-        value => {
-            let written = serde_json::to_vec(value);
-            (written.unwrap_or_else(|_| value.to_string().into_bytes()), true)
-        }
+        value => (written(value), true),
     }
 }
 

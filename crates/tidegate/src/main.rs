@@ -24,6 +24,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+/// A call takes a few hundred small pieces of memory and gives them back, often on another thread; the system's own way of
+/// keeping them is a good part of what such a call costs.
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     match cli::Cli::parse().run() {
         Ok(()) => ExitCode::SUCCESS,

@@ -27,7 +27,9 @@ pub(super) struct Block {
     number: i64,
     from_ms: i64,
     to_ms: i64,
-    marks: BTreeSet<String>,
+    types: BTreeSet<String>,
+    classes: BTreeSet<u8>,
+    tools: BTreeSet<String>,
 }
 
 /// Adds a record to its block. A block before it is saved first.
@@ -36,7 +38,7 @@ pub(super) fn add(
     open: &mut Option<Block>,
     index: i64,
     at_ms: i64,
-    about: &About,
+    about: &About<'_>,
 ) -> rusqlite::Result<()> {
     let number = index >> BITS;
     if let Some(before) = open.take_if(|block| block.number != number) {
@@ -46,22 +48,31 @@ pub(super) fn add(
         number,
         from_ms: at_ms,
         to_ms: at_ms,
-        marks: BTreeSet::new(),
+        types: BTreeSet::new(),
+        classes: BTreeSet::new(),
+        tools: BTreeSet::new(),
     });
     block.from_ms = block.from_ms.min(at_ms);
     block.to_ms = block.to_ms.max(at_ms);
-    block.mark(mark_of_type(&about.kind));
-    about
-        .class
-        .into_iter()
-        .for_each(|class| block.mark(mark_of_class(class)));
-    about.tool.iter().for_each(|tool| block.mark(mark_of_tool(tool)));
+    note(&mut block.types, &about.kind);
+    block.classes.extend(about.class);
+    about.tool.iter().for_each(|tool| note(&mut block.tools, tool));
     Ok(())
 }
 
+/// Most records of a block are like others in it, so a text is copied only once.
+fn note(texts: &mut BTreeSet<String>, text: &str) {
+    if !texts.contains(text) {
+        texts.insert(text.to_owned());
+    }
+}
+
 impl Block {
-    fn mark(&mut self, mark: String) {
-        self.marks.insert(mark);
+    fn marks(&self) -> impl Iterator<Item = String> {
+        let types = self.types.iter().map(|kind| mark_of_type(kind));
+        let classes = self.classes.iter().map(|class| mark_of_class(*class));
+        let tools = self.tools.iter().map(|tool| mark_of_tool(tool));
+        types.chain(classes).chain(tools)
     }
 }
 
@@ -75,8 +86,7 @@ pub(super) fn save(transaction: &Transaction<'_>, block: &Block) -> rusqlite::Re
         .execute(params![block.number, block.from_ms, block.to_ms])?;
     let mut insert = transaction.prepare_cached("INSERT OR IGNORE INTO marks VALUES (?1, ?2)")?;
     block
-        .marks
-        .iter()
+        .marks()
         .try_for_each(|mark| insert.execute(params![mark, block.number]).map(drop))
 }
 

@@ -2,6 +2,7 @@
 //! everything. It is derived: it may be deleted at any time and is rebuilt from the segments, and the verifier never
 //! looks at it.
 
+mod about;
 mod marks;
 
 use std::fs::{File, OpenOptions};
@@ -11,11 +12,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
-use serde::Deserialize;
 
+use about::About;
 pub(crate) use marks::{Query, Way, query};
 
-use crate::Event;
 use crate::bytes::Bytes;
 use crate::record::{Chain, Hash, NO_HASH, RecordView};
 use crate::segment::{self, FRAME_HEADER_LEN, FrameKind, Header};
@@ -257,7 +257,7 @@ fn index_segment(
 fn insert(
     transaction: &Transaction<'_>,
     record: &RecordView<'_>,
-    about: &About,
+    about: &About<'_>,
     segment: u64,
     position: u64,
     len: usize,
@@ -279,40 +279,6 @@ fn insert(
         record.hash,
     ])?;
     Ok(())
-}
-
-/// What filters ask about an event.
-struct About {
-    kind: String,
-    class: Option<u8>,
-    tool: Option<String>,
-}
-
-impl About {
-    fn of(event: &[u8]) -> Self {
-        /// An event of a type this version does not know still has one.
-        #[derive(Deserialize)]
-        struct Typed {
-            #[serde(rename = "type")]
-            kind: String,
-        }
-        match serde_json::from_slice::<Event>(event) {
-            Ok(event) => Self {
-                kind: event.type_name().to_owned(),
-                class: event.class().map(tidegate_core::Class::rank),
-                tool: event.tool().map(ToString::to_string),
-            },
-            Err(_) => {
-                let kind =
-                    serde_json::from_slice::<Typed>(event).map_or_else(|_| String::new(), |typed| typed.kind);
-                Self {
-                    kind,
-                    class: None,
-                    tool: None,
-                }
-            }
-        }
-    }
 }
 
 /// Starts again: what was indexed belongs to another ledger.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use axum::http::{Method, Request, StatusCode, Uri};
+use axum::http::{Method, Request, StatusCode};
 use http_body_util::Full;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -46,7 +46,6 @@ impl Drop for Reading {
 /// An address and the conversation that is held with it.
 pub(crate) struct Exchange {
     client: Http,
-    url: Uri,
     headers: HeaderMap,
     read: mpsc::Sender<Read>,
     state: Mutex<State>,
@@ -68,7 +67,7 @@ impl Exchange {
         ca_file: Option<&Path>,
         bounds: Bounds,
     ) -> Result<(Arc<Self>, mpsc::Receiver<Read>), UpstreamError> {
-        let client = Http::trusting(ca_file, bounds.start_timeout)?;
+        let client = Http::to(url, ca_file, bounds.start_timeout)?;
         let mut headers = HeaderMap::new();
         for (name, variable) in headers_env {
             let value = std::env::var(variable).map_err(|_| UpstreamError::NoVariable(variable.clone()))?;
@@ -83,7 +82,6 @@ impl Exchange {
         let (read, received) = incoming();
         let exchange = Self {
             client,
-            url: Uri::try_from(url).map_err(|_| UpstreamError::Unreachable("its address is none"))?,
             headers,
             read,
             state: Mutex::default(),
@@ -201,7 +199,6 @@ impl Exchange {
     fn addressed(&self, method: Method, body: Bytes) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
-        *request.uri_mut() = self.url.clone();
         let headers = request.headers_mut();
         headers.clone_from(&self.headers);
         let state = self.state();

@@ -6,6 +6,7 @@ mod client;
 mod connection;
 mod http;
 mod late;
+mod lines;
 mod link;
 mod sse;
 mod stdio;
