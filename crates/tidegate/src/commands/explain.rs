@@ -66,7 +66,7 @@ impl Explain {
             )));
         }
         let inspection = rules.inspect(&text);
-        let exited = rules.exits.apply(&text, "", inspection.scan);
+        let exited = rules.exits.apply(&text, None, inspection.scan);
         let mut findings = exited.kept;
         findings.extend(inspection.injection.findings);
         findings.sort_by_key(|finding| (finding.span.start, finding.span.end));

@@ -64,7 +64,7 @@ fn detection_is_told_names_rules_and_narrow_exits() {
             ("code-name", "internal")
         ]
     );
-    assert_eq!(exits.apply(text.as_bytes(), "a", scan).let_through, []);
+    assert_eq!(exits.apply(text.as_bytes(), Some("a"), scan).let_through, []);
 
     for (text, expected) in [
         (

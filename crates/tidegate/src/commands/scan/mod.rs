@@ -176,7 +176,7 @@ fn rounded(score: f32) -> f64 {
 
 /// The findings that count, by place, the injection's own among them.
 fn counted(rules: &Rules, text: &[u8], scan: Scanned, injection: &Assessment) -> Vec<Finding> {
-    let mut kept = rules.exits.apply(text, "", scan).kept;
+    let mut kept = rules.exits.apply(text, None, scan).kept;
     kept.extend(injection.findings.iter().cloned());
     kept.sort_by(by_place);
     kept
