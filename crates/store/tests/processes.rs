@@ -171,7 +171,13 @@ fn a_file_that_cannot_be_written_is_refused() {
     // The administrator may write anything, so then the child is somebody else, who owns the file but may only read it.
     let nobody = rustix::process::geteuid().is_root().then_some(65_534);
     let program = dir.path().join("program");
-    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    // By another process: while this one has a file open to write, a child that another test starts has it open too, and
+    // what anybody has open to write cannot be run.
+    let copied = Command::new("cp")
+        .arg(std::env::current_exe().unwrap())
+        .arg(&program)
+        .status();
+    assert!(copied.unwrap().success());
     for (path, mode) in [(&file, 0o400), (&state, 0o500)] {
         std::os::unix::fs::chown(path, nobody, nobody).unwrap();
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
