@@ -1,16 +1,20 @@
 //! Servers that decide nothing: what any server with these duties costs on this machine at the very least.
 //!
-//! The forward proxy has a thread for each way of each connection, and the kernel moves bytes from socket to socket. With a
+//! The forward proxy has a thread for each way of each connection, and the kernel moves bytes from socket to socket: nothing
+//! carries more. The other one is a single loop that nobody has to wake another thread for: nothing answers sooner. With a
 //! directory to write to, each tunnel is on the disk before it is answered for, as a record would be. The journal is what a
 //! record is for many at once: whoever comes while the disk is busy shares its next write.
 
+use std::cell::RefCell;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::oneshot;
 
 use crate::Disk;
@@ -65,6 +69,51 @@ pub fn serve_proxy(record: Option<&Path>) -> io::Result<()> {
     Ok(())
 }
 
+/// Serves as a forward proxy in one loop until the process ends, with a durable write for each tunnel, after printing where.
+///
+/// # Errors
+/// When it cannot listen, or the directory cannot be written.
+#[allow(clippy::print_stdout, reason = "whoever started it waits for the address")]
+pub fn serve_in_one_loop(record: &Path) -> io::Result<()> {
+    let disk = Rc::new(RefCell::new(Disk::probed(record)?));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        println!("{}", listener.local_addr()?);
+        loop {
+            let (stream, _) = listener.accept().await?;
+            tokio::task::spawn_local(tunnel_in_loop(stream, Rc::clone(&disk)));
+        }
+    })
+}
+
+async fn tunnel_in_loop(mut here: tokio::net::TcpStream, disk: Rc<RefCell<Disk>>) -> io::Result<()> {
+    here.set_nodelay(true)?;
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        if here.read_buf(&mut head).await? == 0 {
+            return Ok(());
+        }
+    }
+    let mut there = tokio::net::TcpStream::connect(address_in(&head)?).await?;
+    there.set_nodelay(true)?;
+    // In the loop's own thread: handing it to another would cost more than it takes.
+    disk.borrow_mut().write()?;
+    here.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await?;
+    tokio::io::copy_bidirectional(&mut here, &mut there).await?;
+    Ok(())
+}
+
+fn address_in(head: &[u8]) -> io::Result<String> {
+    let head = String::from_utf8_lossy(head);
+    let address = head.split(' ').nth(1);
+    address
+        .map(str::to_owned)
+        .ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
 fn tunnel(here: TcpStream, disk: Option<&Mutex<Disk>>) -> io::Result<()> {
     here.set_nodelay(true)?;
     let there = TcpStream::connect(asked(&here)?)?;
@@ -88,10 +137,7 @@ fn asked(here: &TcpStream) -> io::Result<String> {
             break;
         }
     }
-    let address = first.split(' ').nth(1);
-    address
-        .map(str::to_owned)
-        .ok_or_else(|| io::ErrorKind::InvalidData.into())
+    address_in(first.as_bytes())
 }
 
 fn carry(from: &TcpStream, to: &TcpStream) -> io::Result<()> {

@@ -36,6 +36,9 @@ const CONNECTIONS: usize = 300;
 const HOP: &str = "bare hop";
 const HOP_AND_RECORD: &str = "and a record";
 
+/// The same in one loop, with a durable write: what answers soonest.
+const LOOP_AND_RECORD: &str = "in one loop";
+
 fn main() -> Outcome<()> {
     let args: Vec<String> = std::env::args().collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -47,6 +50,7 @@ fn main() -> Outcome<()> {
             runtime()?.block_on(serve_gateway(port.parse()?, Path::new(directory)))
         }
         [_, "floor"] => Ok(floor::serve_proxy(None)?),
+        [_, "loop", directory] => Ok(floor::serve_in_one_loop(Path::new(directory))?),
         [_, "floor", directory] => Ok(floor::serve_proxy(Some(Path::new(directory)))?),
         _ => Err("usage: egress".into()),
     }
@@ -214,6 +218,7 @@ fn measure() -> Outcome<()> {
     let floors = [
         (HOP, Part::start(&["floor"])?),
         (HOP_AND_RECORD, Part::start(&["floor", place])?),
+        (LOOP_AND_RECORD, Part::start(&["loop", place])?),
     ];
     for (name, floor) in &floors {
         ways.push(Way::new(name, origin, Some(floor.said.parse()?), String::new()));
@@ -248,7 +253,7 @@ fn measure() -> Outcome<()> {
     );
     ways.iter().for_each(Way::print);
     let find = |name| ways.iter().find(|way| way.name == name);
-    let others = ["direct", HOP, HOP_AND_RECORD];
+    let others = ["direct", HOP, HOP_AND_RECORD, LOOP_AND_RECORD];
     if let Some(own) = find("tidegate") {
         others
             .into_iter()

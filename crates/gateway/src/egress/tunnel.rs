@@ -69,6 +69,8 @@ impl Inner {
             self.egress.closed(session, target).await;
         };
         tokio::select! {
+            // Whoever waits for the first answer does not wait for a look at the session that was just judged.
+            biased;
             () = going_on => {}
             () = closed => {
                 // What lost is dropped by now: cut first, then noted.
