@@ -50,6 +50,9 @@ impl Pace {
         let mut hour = self.hour.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(opened) = hour.opened.get_mut(user) {
             *opened = opened.saturating_sub(1);
+            if *opened == 0 {
+                hour.opened.remove(user);
+            }
         }
     }
 }
@@ -78,5 +81,7 @@ mod tests {
         assert!(pace.take(&ann, now) && !pace.take(&ann, now + HOUR / 2));
         assert!(pace.take(&ann, now + HOUR));
         assert_eq!(pace.hour.lock().unwrap().opened.len(), 1);
+        pace.give_back(&ann);
+        assert!(pace.hour.lock().unwrap().opened.is_empty());
     }
 }
