@@ -135,6 +135,9 @@ fn connect(path: &Path, options: &SqliteOptions) -> Result<Connection, StoreErro
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
         .map_err(failed)?;
     set(&conn, "synchronous", "FULL")?;
+    // What a statement may have to take back is noted in memory, page by page. Otherwise SQLite asks for 64 KiB each time, in
+    // case the note has to go to a file, and the system gives and takes that memory with every change.
+    set(&conn, "temp_store", "MEMORY")?;
     set(&conn, "fullfsync", true)?;
     set(&conn, "foreign_keys", true)?;
     set(&conn, "trusted_schema", false)?;

@@ -16,6 +16,7 @@ mod origins;
 mod reader;
 mod reviews;
 mod rows;
+mod turn;
 mod watch;
 mod writer;
 

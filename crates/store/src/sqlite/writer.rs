@@ -14,12 +14,13 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::Connection;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::cache::Cache;
-use super::failure::{failed, io};
+use super::failure::io;
+use super::turn::{Turn, execute};
 use super::{SqliteOptions, changes, log};
 use crate::{Session, StoreError, TokenRecord};
 
@@ -154,11 +155,7 @@ impl Batch<'_> {
 
     /// Writes something without meaning, to see whether writing works.
     pub(super) fn probe(&self) -> Result<(), StoreError> {
-        let sql = "UPDATE store SET probes = probes + 1";
-        self.conn
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.execute([]))
-            .map_err(failed)?;
+        execute(self.conn, "UPDATE store SET probes = probes + 1")?;
         self.wrote_beside();
         Ok(())
     }
@@ -174,26 +171,18 @@ impl Batch<'_> {
             let changed = self.changed.borrow();
             (changed.sessions.len(), changed.tokens.len())
         };
-        self.execute("SAVEPOINT change")?;
+        execute(self.conn, "SAVEPOINT change")?;
         if !job.apply(self) {
             // A full disk makes SQLite give up the whole transaction; then there is no savepoint to go back to.
             if self.conn.is_autocommit() {
                 return Err(StoreError::Backend("the transaction was given up".to_owned()));
             }
-            self.execute("ROLLBACK TO change")?;
+            execute(self.conn, "ROLLBACK TO change")?;
             let mut changed = self.changed.borrow_mut();
             changed.sessions.truncate(before.0);
             changed.tokens.truncate(before.1);
         }
-        self.execute("RELEASE change")
-    }
-
-    fn execute(&self, sql: &str) -> Result<(), StoreError> {
-        self.conn
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.execute([]))
-            .map_err(failed)?;
-        Ok(())
+        execute(self.conn, "RELEASE change")
     }
 }
 
@@ -298,13 +287,10 @@ impl Desk {
 }
 
 fn commit(conn: &mut Connection, jobs: &mut [Box<dyn Job>], cache: &Cache) -> Result<(), StoreError> {
-    if !conn.is_autocommit() {
-        conn.execute_batch("ROLLBACK").map_err(failed)?;
-    }
-    let tx = Transaction::new(conn, TransactionBehavior::Immediate).map_err(failed)?;
+    let turn = Turn::begin(conn)?;
     let batch = Batch {
-        conn: &tx,
-        revision: changes::revision(&tx)? + 1,
+        conn: &turn,
+        revision: changes::revision(&turn)? + 1,
         changed: RefCell::default(),
     };
     match jobs {
@@ -325,10 +311,10 @@ fn commit(conn: &mut Connection, jobs: &mut [Box<dyn Job>], cache: &Cache) -> Re
         beside,
     } = changed.into_inner();
     if sessions.is_empty() && tokens.is_empty() {
-        return if beside { tx.commit() } else { tx.rollback() }.map_err(failed);
+        return if beside { turn.commit() } else { Ok(()) };
     }
-    changes::note(&tx, revision, &sessions)?;
-    tx.commit().map_err(failed)?;
+    changes::note(&turn, revision, &sessions)?;
+    turn.commit()?;
     // INVARIANT (durable before acknowledged): only what is committed gets into the cache.
     cache.publish(revision, &sessions, &tokens);
     Ok(())
