@@ -11,6 +11,10 @@ use crate::index::Index;
 /// tenth of a second, and would never find it free while segments fill faster than they are taken in.
 const INDEX_PAUSE: Duration = Duration::from_millis(150);
 
+/// How nice the thread is: of a processor that all want it gets about a tenth, of an idle one all.
+#[cfg(target_os = "linux")]
+const COURTESY: i32 = 10;
+
 /// Keeps the index at most a segment or two behind, so that opening stays quick. It is a convenience: whoever needs
 /// the index catches up first, so its failures are not its own to report.
 pub(super) struct Indexer {
@@ -25,6 +29,7 @@ impl Indexer {
         let thread = std::thread::Builder::new()
             .name("ledger-index".to_owned())
             .spawn(move || {
+                stand_back();
                 let mut wanted = poked.recv().is_ok();
                 while wanted {
                     let _ = Index::open(&dir).and_then(|mut index| index.catch_up());
@@ -49,6 +54,13 @@ impl Indexer {
         self.pokes = None;
         let _ = self.thread.take().map(JoinHandle::join);
     }
+}
+
+/// Lets the threads of calls go first: nobody waits for this one. Where the system does not let it, it works as they do.
+fn stand_back() {
+    // Elsewhere than on Linux this would be said of the whole program.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, COURTESY);
 }
 
 /// Leaves the index to others for a while. Says whether there was a poke meanwhile; nothing when the ledger closes.
