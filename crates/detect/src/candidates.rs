@@ -28,13 +28,37 @@ pub enum Case {
 }
 
 /// Where a literal counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stands {
     /// Wherever its bytes are.
     Anywhere,
     /// Where a word starts: a letter or digit after something else, a letter after a digit, a hump of camelCase, or what
     /// follows an escape. Elsewhere it may be reported all the same.
     AtWordStart,
+    /// Where it is all the letters of a word and one of these stands beside it; also after an escape, and in runs of letters so
+    /// long that words may have been glued together. Elsewhere it may be reported all the same.
+    AsWord(Vec<Beside>),
+}
+
+/// What stands beside a word, over any blanks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// It does not matter.
+    Anything,
+    /// Another word before it, by its end.
+    Before(Near),
+    /// Another word after it, by its beginning.
+    After(Near),
+}
+
+/// The bytes of a neighbouring word that are nearest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Near {
+    /// A letter or digit in any case.
+    pub first: u8,
+    /// What comes behind it: a letter or digit in any case, or any byte that is neither for whatever is neither. Nothing when
+    /// anything may come.
+    pub second: Option<u8>,
 }
 
 /// Bytes that must be present for some rule of a family to hold.
@@ -71,6 +95,17 @@ impl Literal {
             stands: Stands::Anywhere,
             tag,
         }
+    }
+
+    /// The same literal, as a word beside one of these. A literal that has other bytes than ASCII letters counts wherever a word starts.
+    #[must_use]
+    pub fn as_word(self, beside: Vec<Beside>) -> Self {
+        let letters = self.bytes.iter().all(u8::is_ascii_alphabetic) && self.case == Case::Ignore;
+        let stands = match letters {
+            true => Stands::AsWord(beside),
+            false => Stands::AtWordStart,
+        };
+        Self { stands, ..self }
     }
 
     /// The same literal, where a word starts.

@@ -22,7 +22,7 @@ use super::pattern::PATTERNS;
 use super::score::{least_points, twisted_keys};
 use super::shape;
 use super::words::{Reading, unless_noun};
-use crate::candidates::{Hit, Literal, MIN_LITERAL};
+use crate::candidates::{Beside, Hit, Literal, MIN_LITERAL, Near};
 use crate::normalize::split_beginnings;
 
 /// The shortest word that tells a phrase.
@@ -34,7 +34,13 @@ pub fn triggers() -> Vec<Literal> {
     GATE.triggers
         .iter()
         .zip(0..)
-        .map(|(trigger, tag)| Literal::any_case(trigger.bytes.clone(), tag).at_word_start())
+        .map(|(trigger, tag)| {
+            let literal = Literal::any_case(trigger.bytes.clone(), tag);
+            match trigger.entries.as_slice() {
+                [] => literal.at_word_start(),
+                entries => literal.as_word(entries.iter().map(Entry::beside).collect()),
+            }
+        })
         .collect()
 }
 
@@ -65,6 +71,13 @@ pub(super) fn select(text: &[u8], hits: &[Hit], context: &InjectionContext<'_>, 
         (most >= least).then_some(Selected { block, most })
     });
     marked.collect()
+}
+
+/// The entries of the lexicon that may be part of a pattern.
+#[cfg(test)]
+pub(crate) fn phrases() -> impl Iterator<Item = &'static str> {
+    let telling = LEXICON.entries().filter(|(_, classes)| GATE.anchors(*classes));
+    telling.map(|(phrase, _)| phrase)
 }
 
 static GATE: LazyLock<Gate> = LazyLock::new(Gate::build);
@@ -313,7 +326,22 @@ pub(super) fn nearest(bytes: impl Iterator<Item = u8>) -> Option<u8> {
     next.is_ascii_alphanumeric().then_some(next | 0x20)
 }
 
+/// The first bytes of the word after a blank, if that is what comes next.
+fn near(mut bytes: impl Iterator<Item = u8>) -> Option<Near> {
+    bytes.next().filter(u8::is_ascii_whitespace)?;
+    let first = bytes.next().filter(u8::is_ascii_alphanumeric)?;
+    let second = bytes.next();
+    Some(Near { first, second })
+}
+
 impl Entry {
+    /// What must stand beside the telling word, on one of its sides.
+    fn beside(&self) -> Beside {
+        let after = near(self.after.bytes()).map(Beside::After);
+        let before = || near(self.before.bytes().rev()).map(Beside::Before);
+        after.or_else(before).unwrap_or(Beside::Anything)
+    }
+
     /// Where the whole entry stands if it does, given where its telling word stands.
     fn around(&self, text: &[u8], word: &Range<usize>) -> Option<Range<usize>> {
         let before = text.get(..word.start)?.iter().rev();

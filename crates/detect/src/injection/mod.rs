@@ -30,6 +30,8 @@ use std::ops::Range;
 use tidegate_core::Class as DataClass;
 
 pub use context::{InjectionContext, KnownValues, Surface, ToolNames};
+#[cfg(test)]
+pub(crate) use gate::phrases;
 pub use gate::{tells, triggers};
 
 use crate::candidates::Hit;

@@ -7,13 +7,15 @@
 //! never answers: they may let too much through and can let nothing slip.
 
 mod commonness;
+mod neighbours;
 mod starts;
 mod threes;
 
 use std::ops::Range;
 
 use super::signs::BlockSigns;
-use crate::candidates::{Case, Literal, MIN_LITERAL};
+use crate::candidates::{Case, Literal, MIN_LITERAL, Stands};
+use neighbours::Neighbours;
 use starts::Starts;
 use threes::Threes;
 
@@ -31,6 +33,8 @@ struct Registered {
     case: Case,
     family: usize,
     tag: u32,
+    /// What must stand beside it, when it counts as a word only.
+    neighbours: Option<Neighbours>,
 }
 
 /// A literal that stands at a place.
@@ -64,6 +68,10 @@ impl LiteralSet {
                     case: literal.case,
                     family,
                     tag: literal.tag,
+                    neighbours: match &literal.stands {
+                        Stands::AsWord(beside) => Some(Neighbours::new(beside)),
+                        Stands::Anywhere | Stands::AtWordStart => None,
+                    },
                 });
             }
         }
@@ -98,11 +106,15 @@ impl LiteralSet {
         let Some(literal) = self.literals.get(entry.literal as usize) else {
             return;
         };
-        if entry.is_whole || literal.stands_at(text, start) {
+        let at = start..start + literal.bytes.len();
+        let allowed = |neighbours: &Neighbours| neighbours.allow(text, &at);
+        if literal.neighbours.as_ref().is_none_or(allowed)
+            && (entry.is_whole || literal.stands_at(text, start))
+        {
             hits.push(LiteralHit {
                 family: literal.family,
                 tag: literal.tag,
-                at: start..start + literal.bytes.len(),
+                at,
             });
         }
     }
@@ -221,6 +233,37 @@ mod tests {
                 .map(move |literal| (literal.family, literal.tag, start..start + literal.bytes.len()))
         };
         (0..text.len()).flat_map(stands).collect()
+    }
+
+    /// Each phrase that may be part of an order, in some of the ways in which its words can be set apart.
+    fn phrases() -> impl Iterator<Item = String> {
+        let apart = [" ", "\n", "  ", " \t", "\\n"];
+        crate::injection::phrases().flat_map(move |phrase| {
+            apart.map(|apart| format!("Yes, so we {}{apart}end.", phrase.replace(' ', apart)))
+        })
+    }
+
+    #[test]
+    fn no_word_that_tells_is_lost_for_its_neighbours() {
+        let triggers = crate::injection::triggers();
+        let plainly = aho_corasick::AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .build(triggers.iter().map(|trigger| &trigger.bytes))
+            .unwrap();
+        let set = LiteralSet::new(std::slice::from_ref(&triggers));
+        let mut telling = 0;
+        for text in phrases() {
+            let found = fast(&set, text.as_bytes(), 4096);
+            for stands in plainly.find_overlapping_iter(&text) {
+                let (at, tag) = (stands.range(), triggers[stands.pattern().as_usize()].tag);
+                let hit = crate::candidates::Hit { at: at.clone(), tag };
+                if crate::injection::tells(text.as_bytes(), &hit) {
+                    telling += 1;
+                    assert!(found.contains(&(0, tag, at)), "{hit:?} of {text:?} is lost");
+                }
+            }
+        }
+        assert!(telling > 10_000, "only {telling} words tell");
     }
 
     proptest! {

@@ -30,7 +30,7 @@ const GLUED: usize = 14;
 pub(super) fn anchor(literal: &Literal) -> Option<usize> {
     let bytes = &literal.bytes;
     let first = *bytes.first()?;
-    let counts_at_start = literal.stands == Stands::AtWordStart;
+    let counts_at_start = literal.stands != Stands::Anywhere;
     if first >= 0xc0 || first.is_ascii_alphabetic() && counts_at_start {
         return Some(0);
     }
