@@ -90,54 +90,17 @@ struct Gate {
 
 struct Trigger {
     bytes: Vec<u8>,
-    /// The entries that have the literal as their telling word, by the letter that must come next after it; none means that
-    /// the literal is enough.
+    /// The entries that have the literal as their telling word; none means that the literal is enough.
     entries: Vec<Entry>,
-    /// What may come next before and after the literal in any of the entries.
-    nearest: (Nearest, Nearest),
 }
 
 impl Trigger {
-    fn new(bytes: Vec<u8>, mut entries: Vec<Entry>) -> Self {
-        entries.sort_by_key(|entry| entry.nearest.1);
-        let nearest = (
-            Nearest::of(entries.iter().map(|entry| entry.nearest.0)),
-            Nearest::of(entries.iter().map(|entry| entry.nearest.1)),
-        );
-        Self {
-            bytes,
-            entries,
-            nearest,
-        }
-    }
-
     /// The entries that may stand between these letters.
     fn entries_between(&self, before: Option<u8>, after: Option<u8>) -> impl Iterator<Item = &Entry> {
-        let from = |letter| self.entries.partition_point(|entry| entry.nearest.1 < letter);
-        // Those that need no letter come first.
-        let any = self.entries.iter().take_while(|entry| entry.nearest.1.is_none());
-        let needed = after.map_or(&[][..], |_| self.entries.get(from(after)..).unwrap_or_default());
-        let needed = needed.iter().take_while(move |entry| entry.nearest.1 == after);
-        any.chain(needed)
-            .filter(move |entry| entry.nearest.0.is_none() || entry.nearest.0 == before)
-    }
-}
-
-/// Letters and digits that may come next, one bit for each; all bits when anything may.
-struct Nearest(u64);
-
-impl Nearest {
-    fn of(wanted: impl Iterator<Item = Option<u8>>) -> Self {
-        Self(wanted.fold(0, |all, byte| all | byte.map_or(u64::MAX, Self::bit)))
-    }
-
-    fn allows(&self, there: Option<u8>) -> bool {
-        self.0 == u64::MAX || there.is_some_and(|byte| self.0 & Self::bit(byte) != 0)
-    }
-
-    /// A digit shares its bit with a letter, which lets more through and keeps nothing back.
-    const fn bit(byte: u8) -> u64 {
-        1 << (byte & 0x3f)
+        let agrees = |wanted: Option<u8>, there: Option<u8>| wanted.is_none() || wanted == there;
+        self.entries
+            .iter()
+            .filter(move |entry| agrees(entry.nearest.1, after) && agrees(entry.nearest.0, before))
     }
 }
 
@@ -170,7 +133,7 @@ impl Gate {
         let disguised = disguises().map(|bytes| (bytes, Vec::new()));
         let triggers = by_word.into_iter().chain(disguised);
         let triggers = triggers
-            .map(|(bytes, entries)| Trigger::new(bytes, entries))
+            .map(|(bytes, entries)| Trigger { bytes, entries })
             .collect();
         Self { triggers, anchors }
     }
@@ -300,14 +263,11 @@ fn telling_place(text: &[u8], hit: &Hit) -> Option<(Range<usize>, Mark)> {
         [b' ', next, ..] if next.is_ascii_alphanumeric() => Some(next | 0x20),
         after => nearest(after.iter().copied()),
     };
-    if !trigger.nearest.1.allows(after) {
-        return None;
-    }
     let before = match text.get(..hit.at.start)? {
         [.., next, b' '] if next.is_ascii_alphanumeric() => Some(next | 0x20),
         before => nearest(before.iter().rev().copied()),
     };
-    if !trigger.nearest.0.allows(before) || !is_word(text, &hit.at) {
+    if !is_word(text, &hit.at) {
         return None;
     }
     let standing = trigger.entries_between(before, after).filter_map(|entry| {
@@ -417,25 +377,4 @@ fn mark_images(text: &[u8], marks: &mut Marks) {
 fn mark_tools(text: &[u8], context: &InjectionContext<'_>, marks: &mut Marks) {
     let named = context.tools.into_iter().flat_map(|tools| tools.telling(text));
     named.for_each(|at| marks.mark(at, Mark::Weigh));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn entries_stand_between_their_letters() {
-        let letters = || (b'a'..=b'z').map(Some).chain([None]);
-        for trigger in &GATE.triggers {
-            for (before, after) in letters().flat_map(|before| letters().map(move |after| (before, after))) {
-                let agrees = |wanted: Option<u8>, there: Option<u8>| wanted.is_none() || wanted == there;
-                let plainly = trigger
-                    .entries
-                    .iter()
-                    .filter(|entry| agrees(entry.nearest.0, before) && agrees(entry.nearest.1, after));
-                let found = trigger.entries_between(before, after);
-                assert!(found.map(std::ptr::from_ref).eq(plainly.map(std::ptr::from_ref)));
-            }
-        }
-    }
 }
