@@ -1,5 +1,6 @@
 //! Listening within bounds, and stopping without cutting anyone off.
 
+mod onward;
 mod patient;
 
 use std::future::Future;
@@ -20,6 +21,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::Limits;
+use onward::Onward;
 use patient::Patient;
 
 /// How long nothing is accepted after the system refused to, for want of files or memory.
@@ -150,11 +152,11 @@ impl Connections {
         let stream = TokioIo::new(Patient::new(stream, self.patience));
         let connection = self.protocol.serve_connection(stream, service);
         let connection = self.under_way.watch(connection);
-        self.tasks.spawn(async move {
+        self.tasks.spawn(Onward::new(async move {
             // A client that breaks off has nobody left to be told.
             let _ = connection.await;
             drop(place);
-        });
+        }));
     }
 
     /// Waits for requests under way, for so long, and cuts what is left.

@@ -83,6 +83,7 @@ const fn sort(byte: u8) -> u8 {
     SORTS[byte as usize]
 }
 
+#[expect(clippy::indexing_slicing, reason = "there is a place for every byte")]
 static SORTS: [u8; 256] = {
     let mut sorts = [MARK; 256];
     let mut byte = u8::MAX;
