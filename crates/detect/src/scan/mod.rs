@@ -114,6 +114,8 @@ pub struct Inspection {
 /// Every rule, ready to judge any bytes.
 pub struct Detector {
     literals: LiteralSet,
+    /// The same without what orders are told by: most literals are, and where nobody looks for orders they are in the way.
+    without_triggers: LiteralSet,
     pii: Pii,
     families: Vec<Box<dyn RuleFamily>>,
     least: Confidence,
@@ -134,10 +136,15 @@ impl Detector {
         .map_err(|name| ConfigError::ShortName { name })?;
         let secrets = Secrets::with_rules(config.secret_rules.clone())?;
         let families: Vec<Box<dyn RuleFamily>> = vec![Box::new(internal), Box::new(secrets)];
-        let mut literals = vec![Pii::literals(), injection::triggers()];
+        let mut literals = vec![Pii::literals(), Vec::new()];
         literals.extend(families.iter().map(|family| family.literals()));
+        let without_triggers = LiteralSet::new(&literals);
+        if let Some(triggers) = literals.get_mut(TRIGGERS) {
+            *triggers = injection::triggers();
+        }
         Ok(Self {
             literals: LiteralSet::new(&literals),
+            without_triggers,
             pii: Pii::new(config.least_confidence),
             families,
             least: config.least_confidence,
@@ -167,7 +174,7 @@ impl Detector {
         context: &InjectionContext<'_>,
     ) -> (Vec<Finding>, Assessment) {
         let mut triggers = Vec::new();
-        let raw = self.pass(text, |hit| {
+        let raw = self.pass(text, &self.literals, |hit| {
             if injection::tells(text, &hit) {
                 triggers.push(hit);
             }
@@ -197,10 +204,10 @@ impl Detector {
     /// Every finding before overlaps are resolved, by place: which rules fired where, for whoever asks why.
     #[must_use]
     pub fn scan_unresolved(&self, text: &[u8]) -> Vec<Finding> {
-        self.pass(text, |_| {})
+        self.pass(text, &self.without_triggers, |_| {})
     }
 
-    fn pass(&self, text: &[u8], mut trigger: impl FnMut(Hit)) -> Vec<Finding> {
+    fn pass(&self, text: &[u8], literals: &LiteralSet, mut trigger: impl FnMut(Hit)) -> Vec<Finding> {
         let mut found = Vec::new();
         let mut signs = BlockSigns::default();
         let mut shapes = Shapes::default();
@@ -211,7 +218,7 @@ impl Detector {
             signs.read(text, block);
             shapes.find(&signs);
             self.judge_shapes(text, &shapes, &mut found);
-            self.literals.find(text, &signs, &mut hits);
+            literals.find(text, &signs, &mut hits);
             for hit in hits.drain(..) {
                 let (family, hit) = (
                     hit.family,
