@@ -18,6 +18,7 @@ use tidegate_detect::injection::{
     Assessment, InjectionContext, KnownValues, Surface, Thresholds, ToolNames, Verdict, assess, assess_plain,
     triggers,
 };
+use tidegate_detect::{Detector, DetectorConfig};
 
 const ATTACKS: [(&str, &str); 9] = [
     (
@@ -84,11 +85,18 @@ fn gated(text: &str, context: &InjectionContext<'_>) -> Assessment {
     assess(text.as_bytes(), &hits, context, Thresholds::DEFAULT)
 }
 
-/// The verdict, on which both ways agree.
+static DETECTOR: std::sync::LazyLock<Detector> =
+    std::sync::LazyLock::new(|| Detector::new(&DetectorConfig::default()).unwrap());
+
+/// The verdict, on which all ways agree.
 fn verdict(text: &str) -> Assessment {
     let plain = assess_plain(text.as_bytes(), &InjectionContext::NONE, Thresholds::DEFAULT);
     let gated = gated(text, &InjectionContext::NONE);
     assert_eq!(gated.verdict, plain.verdict, "the gate disagrees on {text:?}");
+    let passed = DETECTOR
+        .inspect(text.as_bytes(), &InjectionContext::NONE)
+        .injection;
+    assert_eq!(passed, gated, "the shared pass disagrees on {text:?}");
     for finding in &plain.findings {
         assert!(finding.span.end <= text.len(), "{finding:?}");
     }

@@ -75,6 +75,14 @@ impl Bell {
         }
     }
 
+    /// A copy, so that nothing is held while it is woken: a runtime that is closing drops the task, and its parts ring again.
+    fn whom_to_wake(&self) -> Option<Waker> {
+        self.outside
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
     fn muffle(&self) {
         self.state.store(MUFFLED, Ordering::SeqCst);
     }
@@ -97,9 +105,9 @@ impl Wake for Bell {
             .state
             .compare_exchange(MUFFLED, RUNG, Ordering::SeqCst, Ordering::SeqCst);
         if noted == Err(LOUD)
-            && let Some(waker) = &*self.outside.lock().unwrap_or_else(PoisonError::into_inner)
+            && let Some(waker) = self.whom_to_wake()
         {
-            waker.wake_by_ref();
+            waker.wake();
         }
     }
 }
@@ -166,6 +174,37 @@ mod tests {
         sender.send(7).unwrap();
         assert_eq!(count.0.load(Ordering::SeqCst), 1);
         assert_eq!(poll_once(&mut work).0, Poll::Ready(Ok(7)));
+    }
+
+    /// Rings once more when it is woken, as a task does that is dropped then.
+    struct Echo(Mutex<Option<Waker>>);
+
+    impl Wake for Echo {
+        fn wake(self: Arc<Self>) {
+            let inner = self.0.lock().unwrap().take();
+            inner.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    #[test]
+    fn whoever_is_woken_may_ring_again() {
+        let mut kept = None;
+        let mut work = Onward::new(std::future::poll_fn(|context| {
+            kept = Some(context.waker().clone());
+            Poll::<()>::Pending
+        }));
+        let echo = Arc::new(Echo(Mutex::new(None)));
+        let waker = Waker::from(Arc::clone(&echo));
+        assert!(
+            Pin::new(&mut work)
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        drop(work);
+        let inner = kept.unwrap();
+        *echo.0.lock().unwrap() = Some(inner.clone());
+        inner.wake();
+        assert!(echo.0.lock().unwrap().is_none());
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

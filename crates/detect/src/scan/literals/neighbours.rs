@@ -1,6 +1,6 @@
 //! What must stand beside a literal that counts as a word.
 //!
-//! Thousands of words might be part of an order, and every fifth word of ordinary prose is one of them. Nearly all of them
+//! Thousands of words might be part of an order, and many words of ordinary prose are among them. Nearly all of them
 //! mean something only before or after another word, so the two letters nearest to them on one side are compared before anyone
 //! looks closer. Like everything here this is a filter: it may let too much through and can let nothing slip.
 
