@@ -6,6 +6,7 @@ mod console;
 mod deploy;
 mod eval;
 mod fuzz;
+mod learn;
 mod mcp_clients;
 mod mcp_conformance;
 mod openapi_document;
@@ -26,6 +27,8 @@ usage: cargo xtask COMMAND
   fuzz [TARGET [SECONDS]]
                   looks for inputs that break the detector's laws; needs cargo-fuzz
   fga-model       writes the authorization model for OpenFGA's API from crates/authority/model/tidegate.fga
+  learn           makes the weights of words that tell orders, from crates/detect/training and the documentation of
+                  the crates in use
   mcp-clients     the official MCP clients and servers that some tests need, into target/mcp-test
   openapi-document
                   a public OpenAPI document that a test needs, into target/openapi-test
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         "ci" => ci::test().and_then(|()| ci::lint()),
         "bench" => bench::run(words.next().as_deref()),
         "eval" => eval::run(words.next().as_deref()),
+        "learn" => learn::run(),
         "fuzz" => fuzz::run(words.next().as_deref(), words.next().as_deref()),
         _ => Err(USAGE.into()),
     };

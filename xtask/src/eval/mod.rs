@@ -7,6 +7,7 @@
 
 mod agentdojo;
 mod injection;
+mod kept_apart;
 mod model;
 mod pii;
 mod report;
@@ -27,7 +28,7 @@ const MODEL_REPORT: &str = "docs/quality-model.md";
 const AGENTDOJO_REPORT: &str = "docs/agentdojo.md";
 
 const HEADING: &str = "# How well the detectors do\n\nMade by `cargo xtask eval` from public data that is not part of the \
-                       project. The figures are what they are: nothing here is a promise for other data.\n";
+                       project, and at the end from some that is. The figures are what they are: nothing here is a promise for other data.\n";
 
 /// Why the figures could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +69,7 @@ fn patterns(root: &Path) -> Result<(), EvalError> {
     for family in FAMILIES {
         sections.extend(family(&data)?);
     }
+    sections.extend(kept_apart::measure(root)?);
     save(&root.join(REPORT), HEADING, &sections)
 }
 

@@ -274,6 +274,7 @@ classes! {
     Whereis "whereis",
     Nevermindsoft "nevermindsoft",
     Partof "partof",
+    Attackterm "attackterm",
 }
 
 const _: () = assert!(

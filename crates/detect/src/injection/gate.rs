@@ -12,9 +12,11 @@ use std::sync::LazyLock;
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::class::ClassSet;
+use super::Reader;
+use super::class::{Class, ClassSet};
 use super::context::InjectionContext;
 use super::entity::MAX_SHAPE;
+use super::learned::said;
 use super::lexicon::{LEXICON, is_word};
 use super::marks::{Mark, Marks};
 use super::near;
@@ -23,7 +25,7 @@ use super::score::{least_points, twisted_keys};
 use super::shape;
 use super::words::{Reading, unless_noun};
 use crate::candidates::{Beside, Hit, Literal, MIN_LITERAL, Near};
-use crate::normalize::split_beginnings;
+use crate::normalize::{normalize, split_beginnings};
 
 /// The shortest word that tells a phrase.
 const TELLING_LENGTH: usize = 4;
@@ -51,7 +53,8 @@ pub(super) struct Selected {
 }
 
 /// The blocks to weigh: those that may reach the score, and those that do not read as they stand.
-pub(super) fn select(text: &[u8], hits: &[Hit], context: &InjectionContext<'_>, score: f32) -> Vec<Selected> {
+pub(super) fn select(text: &[u8], hits: &[Hit], reader: &Reader<'_>, score: f32) -> Vec<Selected> {
+    let context = &reader.context;
     let mut marks = Marks::of(text);
     shape::for_each(text, |chunk| marks.mark(chunk, Mark::Weigh));
     mark_images(text, &mut marks);
@@ -61,16 +64,40 @@ pub(super) fn select(text: &[u8], hits: &[Hit], context: &InjectionContext<'_>, 
     let least = least_points(score, context);
     let mut reading = Reading::new();
     let marked = marks.marked().filter_map(|(block, mark)| {
+        let foreign = || text.get(block.clone()).is_some_and(near::is_foreign);
         let most = match mark {
-            Mark::Nothing => return None,
-            Mark::Estimate if !text.get(block.clone()).is_some_and(near::is_foreign) => {
-                near::most_points(text, block.clone(), &mut reading)?
+            Mark::Weigh => f32::INFINITY,
+            Mark::Address | Mark::Estimate if foreign() => f32::INFINITY,
+            Mark::Nothing | Mark::Address | Mark::Estimate => {
+                let looked_at = mark != Mark::Nothing;
+                let patterns = looked_at
+                    .then(|| near::most_points(text, block.clone(), &mut reading))
+                    .flatten();
+                let words = (reader.closely || mark == Mark::Estimate).then(|| said_in(text, &block));
+                let words = words.filter(|points| *points > 0.0);
+                if patterns.is_none() && words.is_none() {
+                    return None;
+                }
+                patterns.unwrap_or(0.0) + words.unwrap_or(0.0)
             }
-            Mark::Estimate | Mark::Weigh => f32::INFINITY,
         };
         (most >= least).then_some(Selected { block, most })
     });
     marked.collect()
+}
+
+/// What the choice of words adds to the patterns' points in a block that reads as it stands, but for dashes and quotes.
+fn said_in(text: &[u8], block: &Range<usize>) -> f32 {
+    let bytes = text.get(block.clone()).unwrap_or_default();
+    match std::str::from_utf8(bytes) {
+        Ok(plain) if plain.is_ascii() => said(plain).points,
+        _ => said(normalize(bytes).text()).points,
+    }
+}
+
+/// Whether a word of these classes calls for attention. An address alone does not.
+pub(super) fn calls(classes: ClassSet) -> bool {
+    GATE.anchors(classes.without(Class::Address.into()))
 }
 
 /// The entries of the lexicon that may be part of a pattern.
@@ -351,7 +378,7 @@ fn mark_addresses(text: &[u8], marks: &mut Marks) {
         );
         if matches!(around, (Some(before), Some(after)) if !before.is_ascii_whitespace() && after.is_ascii_alphanumeric())
         {
-            marks.mark(at..at + 1, Mark::Estimate);
+            marks.mark(at..at + 1, Mark::Address);
         }
     }
 }

@@ -8,7 +8,9 @@ use super::blocks::blocks;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mark {
     Nothing,
-    /// A pattern may stand there, which may be enough evidence or not.
+    /// An address, around which a pattern may stand.
+    Address,
+    /// A word that calls for attention: a pattern may stand there, which may be enough evidence or not.
     Estimate,
     /// Only its plain reading tells.
     Weigh,

@@ -1,8 +1,8 @@
 //! Does a text give orders to the agent that reads it?
 //!
 //! A text is cut into blocks. Each block is brought into its plain reading, its words are sorted by meaning, and patterns
-//! over these meanings add up to a score from 0 to 1 (see `score`); what stands encoded in the text is decoded and
-//! weighed the same way. Since most text holds no order at all, a gate decides from literals found in the shared
+//! over these meanings add up to a score from 0 to 1 (see `score`), together with what was learned about the choice of words
+//! (see `learned`); what stands encoded in the text is decoded and weighed the same way. Since most text holds no order at all, a gate decides from literals found in the shared
 //! pass and from cheap tests on the bytes which blocks are worth weighing; [`assess_plain`] weighs them all and must
 //! come to the same verdict.
 
@@ -13,6 +13,8 @@ mod described;
 mod entity;
 mod gate;
 mod hints;
+#[doc(hidden)]
+pub mod learned;
 mod lexicon;
 mod marks;
 mod near;
@@ -99,7 +101,8 @@ pub fn assess(
     context: &InjectionContext<'_>,
     thresholds: Thresholds,
 ) -> Assessment {
-    let mut selected = gate::select(text, hits, context, thresholds.suspicious);
+    let reader = Reader::of(text, context);
+    let mut selected = gate::select(text, hits, &reader, thresholds.suspicious);
     // The first block of the highest score is the worst: one that cannot reach it need not be weighed.
     selected.sort_by(|a, b| b.most.total_cmp(&a.most));
     let mut worst = Worst::default();
@@ -107,19 +110,40 @@ pub fn assess(
         if score::highest(most, context) < worst.score {
             break;
         }
-        worst.weigh_block(text, block, context);
+        worst.weigh_block(text, block, &reader);
     }
-    conclude(worst, text, context, thresholds)
+    conclude(worst, text, &reader, thresholds)
 }
 
 /// Weighs every block of a text. Slower than [`assess`], and the measure of it.
 #[must_use]
 pub fn assess_plain(text: &[u8], context: &InjectionContext<'_>, thresholds: Thresholds) -> Assessment {
+    let reader = Reader::of(text, context);
     let mut worst = Worst::default();
     for block in blocks::blocks(text) {
-        worst.weigh_block(text, block, context);
+        worst.weigh_block(text, block, &reader);
     }
-    conclude(worst, text, context, thresholds)
+    conclude(worst, text, &reader, thresholds)
+}
+
+/// Up to this length a text is read word by word wherever it stands; of longer ones, the blocks that have a word which calls for
+/// attention.
+const READ_CLOSELY: usize = 16 * 1024;
+
+/// How a text is read.
+struct Reader<'a> {
+    context: InjectionContext<'a>,
+    /// Whether every word counts.
+    closely: bool,
+}
+
+impl<'a> Reader<'a> {
+    const fn of(text: &[u8], context: &InjectionContext<'a>) -> Self {
+        Self {
+            context: *context,
+            closely: text.len() <= READ_CLOSELY,
+        }
+    }
 }
 
 /// The worst block so far.
@@ -131,8 +155,8 @@ struct Worst {
 }
 
 impl Worst {
-    fn weigh_block(&mut self, text: &[u8], block: Range<usize>, context: &InjectionContext<'_>) {
-        let mut evidence = score::weigh(text.get(block.clone()).unwrap_or_default(), context);
+    fn weigh_block(&mut self, text: &[u8], block: Range<usize>, reader: &Reader<'_>) {
+        let mut evidence = score::weigh(text.get(block.clone()).unwrap_or_default(), reader);
         for (_, span) in &mut evidence.patterns {
             *span = span.start + block.start..span.end + block.start;
         }
@@ -148,14 +172,14 @@ impl Worst {
 }
 
 /// Weighs what stands encoded in the text, and comes to a verdict.
-fn conclude(worst: Worst, text: &[u8], context: &InjectionContext<'_>, thresholds: Thresholds) -> Assessment {
+fn conclude(worst: Worst, text: &[u8], reader: &Reader<'_>, thresholds: Thresholds) -> Assessment {
     let mut worst = worst.evidence;
     for decoded in decode(text, Limits::of_text(text)) {
         for block in blocks::blocks(decoded.text.as_bytes()) {
             if let Some(part) = decoded.text.get(block) {
                 keep_worse(
                     &mut worst,
-                    score::weigh_decoded(part, decoded.encoding, &decoded.span, context),
+                    score::weigh_decoded(part, decoded.encoding, &decoded.span, reader),
                 );
             }
         }

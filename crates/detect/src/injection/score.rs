@@ -10,8 +10,11 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
+use super::Reader;
 use super::class::{Class, ClassSet};
 use super::context::{InjectionContext, Surface, ToolNames};
+use super::gate;
+use super::learned::{Said, said};
 use super::lexicon::starts_word;
 use super::pattern::{Held, PATTERNS};
 use super::sample::{may_ask, samples};
@@ -20,7 +23,7 @@ use crate::decode::{Encoding, rot13};
 use crate::normalize::{Concealment, Normalized, normalize};
 
 /// The evidence at which benign and hostile are equally likely.
-const EVEN_POINTS: f32 = 3.4;
+pub(super) const EVEN_POINTS: f32 = 3.4;
 
 /// How fast the score rises with evidence.
 const STEEPNESS: f32 = 1.2;
@@ -51,6 +54,9 @@ const ROUNDING: f32 = 0.01;
 
 /// The fewest hidden characters that are a text.
 const HIDDEN_CHARACTERS: usize = 4;
+
+/// The name of what was learned, beside the patterns' own.
+const LEARNED: &str = "learned.words";
 
 /// The evidence in one block.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -98,11 +104,11 @@ fn of_points(points: f32) -> f32 {
 }
 
 /// Weighs a block of text. Spans are offsets into the block.
-pub(super) fn weigh(block: &[u8], context: &InjectionContext<'_>) -> Evidence {
+pub(super) fn weigh(block: &[u8], reader: &Reader<'_>) -> Evidence {
     let plain = normalize(block);
-    let mut best = weigh_reading(&plain, plain.text(), context);
+    let mut best = weigh_reading(&plain, plain.text(), reader);
     for (twist, reading) in other_readings(plain.text()) {
-        let mut evidence = weigh_reading(&plain, &reading, context);
+        let mut evidence = weigh_reading(&plain, &reading, reader);
         evidence.points += ENCODED;
         if twist != Twist::Leet && has_small_words(&reading) {
             evidence.points += CONCEALED_PROSE;
@@ -122,9 +128,9 @@ pub(super) fn weigh_decoded(
     text: &str,
     encoding: Encoding,
     span: &Range<usize>,
-    context: &InjectionContext<'_>,
+    reader: &Reader<'_>,
 ) -> Evidence {
-    let mut evidence = weigh(text.as_bytes(), context);
+    let mut evidence = weigh(text.as_bytes(), reader);
     evidence.points += ENCODED;
     let concealing = matches!(encoding, Encoding::Binary | Encoding::Hex | Encoding::Morse);
     if concealing && is_prose(text) {
@@ -275,7 +281,8 @@ fn other_readings(text: &str) -> Vec<(Twist, String)> {
         .collect()
 }
 
-fn weigh_reading(plain: &Normalized<'_>, text: &str, context: &InjectionContext<'_>) -> Evidence {
+fn weigh_reading(plain: &Normalized<'_>, text: &str, reader: &Reader<'_>) -> Evidence {
+    let context = &reader.context;
     let mut tokens = tokens(text);
     add_session_tools(text, context, &mut tokens);
     let mut held = PATTERNS.held(text, &tokens);
@@ -305,11 +312,32 @@ fn weigh_reading(plain: &Normalized<'_>, text: &str, context: &InjectionContext<
         ledger.add("hidden", concealed);
         patterns.push(("hidden.characters", plain.source(0..plain.text().len())));
     }
-    if !anchored && concealed < HIDDEN_TEXT {
-        return Evidence::default();
+    let mut evidence = Evidence::default();
+    if anchored || concealed >= HIDDEN_TEXT {
+        evidence.points = ledger.total() + session_points(text, context, &tokens);
+        evidence.patterns = patterns;
     }
-    let points = ledger.total() + session_points(text, context, &tokens);
-    Evidence { points, patterns }
+    let said = said_in(text, &tokens, reader);
+    if said.points > 0.0 {
+        let span = if text.len() == plain.text().len() {
+            said.span
+        } else {
+            0..plain.text().len()
+        };
+        evidence.points += said.points;
+        evidence.patterns.push((LEARNED, plain.source(span)));
+    }
+    evidence
+}
+
+/// What the choice of words says. Whoever types for himself may choose his words.
+fn said_in(text: &str, tokens: &[Token], reader: &Reader<'_>) -> Said {
+    let calls = |token: &Token| !token.misspelt && gate::calls(token.classes);
+    if reader.context.surface == Surface::TaskData && (reader.closely || tokens.iter().any(calls)) {
+        said(text)
+    } else {
+        Said::default()
+    }
 }
 
 /// Drops the requests that are made only as an example of one (see `sample`).

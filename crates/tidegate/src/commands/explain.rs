@@ -95,7 +95,12 @@ impl Explain {
 pub(crate) fn in_words(detector: &Detector, rule: &str) -> Option<(String, String)> {
     if let Some(pattern) = rule.strip_prefix("injection.") {
         let family = pattern.split('.').next().unwrap_or(pattern);
-        let checked = "patterns over the meanings of words, weighed together, through disguise and encodings";
+        let checked = match family {
+            "learned" => {
+                "weights of words and pairs of words, learned from orders and ordinary texts and added up"
+            }
+            _ => "patterns over the meanings of words, weighed together, through disguise and encodings",
+        };
         return Some((injected(family).to_owned(), checked.to_owned()));
     }
     detector
@@ -113,6 +118,7 @@ fn injected(family: &str) -> &'static str {
         "exfil" => "text that asks the agent to send data somewhere",
         "tool" => "text that asks the agent to call a tool",
         "policy" | "authority" => "text that claims the authority to change the rules",
+        "learned" => "text whose choice of words is that of orders",
         "conceal" | "hidden" => "text that is hidden, or asks to hide something from the user",
         "task" | "order" | "demand" | "hijack" | "plain" | "say" | "value" => {
             "text that gives the agent a task"
