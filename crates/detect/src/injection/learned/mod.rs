@@ -19,7 +19,7 @@ const WINDOW: usize = 64;
 const STRIDE: usize = 32;
 
 /// The fewest words that the sum is shared out among, so that a few words do not say too much.
-const FEWEST: usize = 12;
+const FEWEST: usize = 24;
 
 /// What is said where no word has a weight.
 pub const BIAS: f32 = -2.0;
@@ -31,7 +31,7 @@ static WEIGHTS: &[u8; FEATURES] = include_bytes!("weights.bin");
 pub const STEP: f32 = 0.125;
 
 /// The points for each unit beyond nothing, and the most that words alone may bring: a little more than an injection has.
-const POINTS: f32 = 2.8;
+const POINTS: f32 = 1.8;
 const MOST: f32 = 4.0;
 
 /// What words say that are enough for an injection without any pattern.

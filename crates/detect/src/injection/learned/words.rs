@@ -1,6 +1,7 @@
 //! A text as words, and what is remembered of them.
 //!
-//! A word is a run of letters in any case, a number of any digits, a character of a script that sets no blanks, or a mark.
+//! A word is a run of letters in any case, a number of any digits, a character of a script that sets no blanks, or a mark of
+//! ASCII. Other marks and pictures are blanks, and the names of things (`get_env.ts`, an address) are all one word.
 //! Of each word four things count: itself, it after the one before, it after the one before that, and how it begins. What
 //! is said again says no more: a word that stood behind the same word shortly before is passed over.
 
@@ -22,11 +23,8 @@ const BYTES: usize = 8;
 /// The longest word of letters beyond ASCII that is read as a whole, in bytes.
 const LONGEST: usize = 64;
 
-/// How many words back something was said shortly before.
-const SHORTLY: u32 = 64;
-
-/// How many pairs of words are remembered, as a power of two.
-const REMEMBERED: usize = 256;
+/// How many pairs of words are remembered.
+const REMEMBERED: usize = 64;
 
 /// Calls `each` with the numbers of every word in order that says something new, and where the word ends.
 #[inline]
@@ -42,6 +40,12 @@ pub(super) fn for_each(text: &str, mut each: impl FnMut([u32; COUNTED], usize)) 
     let mut mark = None;
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
+        if let Some(length) = name(bytes, at) {
+            at += length;
+            each(trail.follow(Word::NAME), at);
+            mark = None;
+            continue;
+        }
         let sort = sort(byte);
         let length = match sort {
             Sort::Letter | Sort::Digit => run(bytes, at, sort),
@@ -75,33 +79,33 @@ pub(super) fn for_each(text: &str, mut each: impl FnMut([u32; COUNTED], usize)) 
     }
 }
 
-/// Pairs of words that were met, and how many had been met before.
+/// The last pairs of words that were new.
 struct Memory {
-    met: [(u32, u32); REMEMBERED],
-    count: u32,
+    met: [u32; REMEMBERED],
+    next: usize,
 }
 
 impl Default for Memory {
     fn default() -> Self {
         Self {
-            met: [(0, 0); REMEMBERED],
-            count: SHORTLY,
+            met: [u32::MAX; REMEMBERED],
+            next: 0,
         }
     }
 }
 
 impl Memory {
-    /// Whether a pair was not met shortly before, as far as that is remembered.
+    /// Whether a pair was not met shortly before.
     #[inline(always)]
-    #[expect(clippy::indexing_slicing, reason = "there is a place for every remainder")]
     fn is_new(&mut self, pair: u32) -> bool {
-        let place = &mut self.met[pair as usize % REMEMBERED];
-        let again = place.0 == pair && self.count - place.1 < SHORTLY;
-        if !again {
-            self.count += 1;
-            *place = (pair, self.count);
+        if self.met.contains(&pair) {
+            return false;
         }
-        !again
+        if let Some(place) = self.met.get_mut(self.next % REMEMBERED) {
+            *place = pair;
+        }
+        self.next += 1;
+        true
     }
 }
 
@@ -145,6 +149,26 @@ fn run(bytes: &[u8], at: usize, wanted: Sort) -> usize {
     rest.iter().take_while(|byte| sort(**byte) == wanted).count()
 }
 
+/// The most bytes of a name that are looked at.
+const LONGEST_NAME: usize = 64;
+
+/// How long the name is that stands at a place, if one does: words joined by marks without a blank, which say nothing by themselves.
+#[inline(always)]
+fn name(bytes: &[u8], at: usize) -> Option<usize> {
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || is_joint(**byte) || **byte == b'-';
+    let rest = bytes.get(at..).unwrap_or_default();
+    rest.first().filter(|first| first.is_ascii_alphanumeric())?;
+    let length = rest.iter().take(LONGEST_NAME).take_while(is_part).count();
+    let piece = rest.get(..length)?;
+    let joined =
+        |pair: &[u8]| matches!(pair, [joint, next] if is_joint(*joint) && next.is_ascii_alphanumeric());
+    piece.windows(2).any(joined).then_some(length)
+}
+
+const fn is_joint(byte: u8) -> bool {
+    matches!(byte, b'_' | b'.' | b'/' | b'@' | b'\\')
+}
+
 /// Reads a word that has letters beyond ASCII, or one character that is none of a word; gives back where it ends.
 #[cold]
 fn beyond(text: &str, at: usize, each: &mut dyn FnMut(Word, usize)) -> usize {
@@ -158,7 +182,7 @@ fn beyond(text: &str, at: usize, each: &mut dyn FnMut(Word, usize)) -> usize {
     }
     let letter = rest.chars().next().unwrap_or(' ');
     let end = at + letter.len_utf8();
-    if letter != '\u{2019}' && !letter.is_whitespace() {
+    if letter.is_alphabetic() {
         each(Word::mark(u64::from(letter)), end);
     }
     end
@@ -192,6 +216,9 @@ struct Word {
 impl Word {
     /// A number of any digits.
     const NUMBER: Self = Self::mark(0xd161);
+
+    /// The name of a thing: a file, a host, a field, an address.
+    const NAME: Self = Self::mark(0x4a3e);
 
     #[inline(always)]
     const fn mark(mark: u64) -> Self {
@@ -301,10 +328,15 @@ mod tests {
                 "Ignore that, please!",
                 &["Ignore", "that", ",", "please", "!"][..],
             ),
+            (
+                "see get-env.ts, or ann@corp.example",
+                &["see", "get-env.ts", ",", "or", "ann@corp.example"],
+            ),
+            ("well-known. So", &["well", "-", "known", ".", "So"]),
             ("don't 42 x9y", &["don", "'t", "42", "x", "9", "y"]),
             ("a --- --- =", &["a", "-", "-- --- ="]),
             ("用户 ok", &["用", "户", "ok"]),
-            ("Größe – ja", &["Größe", "–", "ja"]),
+            ("Größe – ja", &["Größe", "– ja"]),
             ("так и быть", &["так", "и", "быть"]),
             ("", &[]),
         ] {
@@ -316,6 +348,12 @@ mod tests {
     fn what_is_said_again_says_no_more() {
         assert_eq!(numbers("so it is so it is so it was").len(), 5);
         assert_eq!(numbers(&"It is seen, then gone. ".repeat(60)).len(), 8);
+        for words in 1..40 {
+            let sentence: String = (0..words)
+                .map(|word| format!("{} ", "x".repeat(word + 1)))
+                .collect();
+            assert!(numbers(&sentence.repeat(9)).len() <= words + 1, "{words} words");
+        }
     }
 
     #[test]
