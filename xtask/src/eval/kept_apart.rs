@@ -31,7 +31,8 @@ pub(super) fn measure(root: &Path) -> Result<Vec<Section>, EvalError> {
         title: "Injection: texts kept apart".into(),
         note: "Texts in `crates/detect/training/kept-apart`, written without a look at the patterns or at the texts that words \
                were learned from: attacks by tier, and ordinary texts, many of which are meant to be mistaken. Nothing is \
-               learned from them. Whoever looks at them to mend something has to write new ones."
+               learned from them and no row was looked at, but their totals were seen while the bar was set. Whoever looks at \
+               them to mend something has to write new ones."
             .into(),
         columns: vec!["Tier", "Rows", "Taken for an attack"],
         rows: tiers

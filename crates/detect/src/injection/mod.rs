@@ -2,9 +2,9 @@
 //!
 //! A text is cut into blocks. Each block is brought into its plain reading, its words are sorted by meaning, and patterns
 //! over these meanings add up to a score from 0 to 1 (see `score`), together with what was learned about the choice of words
-//! (see `learned`); what stands encoded in the text is decoded and weighed the same way. Since most text holds no order at all, a gate decides from literals found in the shared
-//! pass and from cheap tests on the bytes which blocks are worth weighing; [`assess_plain`] weighs them all and must
-//! come to the same verdict.
+//! (see `learned`); what stands encoded in the text is decoded and weighed the same way. Since most text holds no order
+//! at all, a gate decides from literals found in the shared pass and from cheap tests on the bytes which blocks are worth
+//! weighing; [`assess_plain`] weighs them all and must come to the same verdict.
 
 mod blocks;
 mod class;
