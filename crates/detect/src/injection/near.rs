@@ -284,7 +284,7 @@ mod tests {
     use crate::injection::blocks::blocks;
     use crate::injection::learned::said;
     use crate::injection::lexicon::LEXICON;
-    use crate::injection::score::weigh;
+    use crate::injection::score::{LEARNED, other_readings, weigh};
     use crate::injection::{InjectionContext, Reader};
     use crate::normalize::normalize;
 
@@ -307,15 +307,24 @@ mod tests {
             .prop_map(|parts| parts.into_iter().map(|(word, gap)| word + gap).collect())
     }
 
+    /// What a block that reads as it stands holds more than was estimated of it.
+    fn underestimated(text: &[u8], block: Range<usize>, reading: &mut Reading) -> Option<String> {
+        let bytes = &text[block.clone()];
+        let plain = normalize(bytes);
+        if !plain.is_borrowed() || !other_readings(plain.text()).is_empty() {
+            return None;
+        }
+        let evidence = weigh(bytes, &Reader::of(text, &InjectionContext::NONE));
+        let patterns = evidence.patterns.iter().any(|(name, _)| *name != LEARNED);
+        let most = most_points(text, block, reading);
+        let enough = most.unwrap_or(0.0) + said(plain.text()).points + 0.01 >= evidence.points;
+        (patterns && most.is_none() || !enough).then(|| format!("{most:?} {evidence:?}"))
+    }
+
     proptest! {
         #[test]
         fn a_block_never_holds_more_than_estimated(text in texts()) {
-            let evidence = weigh(text.as_bytes(), &Reader::of(text.as_bytes(), &InjectionContext::NONE));
-            if normalize(text.as_bytes()).is_borrowed() && !evidence.patterns.is_empty() {
-                let most = most_points(text.as_bytes(), 0..text.len(), &mut Reading::new());
-                let most = most.unwrap_or(0.0) + said(&text).points;
-                prop_assert!(most + 0.01 >= evidence.points, "{:?} {:?}", most, evidence);
-            }
+            prop_assert_eq!(underestimated(text.as_bytes(), 0..text.len(), &mut Reading::new()), None);
         }
     }
 
@@ -323,17 +332,9 @@ mod tests {
         #[test]
         fn each_of_many_blocks_never_holds_more_than_estimated(texts in proptest::collection::vec(texts(), 4..12)) {
             let text = texts.concat();
-            let text = text.as_bytes();
             let mut reading = Reading::new();
-            for block in blocks(text) {
-                let bytes = &text[block.clone()];
-                let evidence = weigh(bytes, &Reader::of(text, &InjectionContext::NONE));
-                let most = most_points(text, block, &mut reading);
-                let plain = normalize(bytes);
-                if plain.is_borrowed() && !evidence.patterns.is_empty() {
-                    let most = most.unwrap_or(0.0) + said(plain.text()).points;
-                    prop_assert!(most + 0.01 >= evidence.points, "{:?} {:?}", most, evidence);
-                }
+            for block in blocks(text.as_bytes()) {
+                prop_assert_eq!(underestimated(text.as_bytes(), block, &mut reading), None);
             }
         }
 

@@ -56,7 +56,7 @@ const ROUNDING: f32 = 0.01;
 const HIDDEN_CHARACTERS: usize = 4;
 
 /// The name of what was learned, beside the patterns' own.
-const LEARNED: &str = "learned.words";
+pub(super) const LEARNED: &str = "learned.words";
 
 /// The evidence in one block.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -184,7 +184,7 @@ const TWISTED_KEYS: [&str; 14] = [
 
 /// Another way to write a text that a model still reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Twist {
+pub(super) enum Twist {
     Rotated,
     Reversed,
     /// Digits and signs for the letters they look like.
@@ -265,7 +265,8 @@ static TWISTED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .ok()
 });
 
-fn other_readings(text: &str) -> Vec<(Twist, String)> {
+/// The other ways to read a text that some of its words call for. The gate always has such a text weighed.
+pub(super) fn other_readings(text: &str) -> Vec<(Twist, String)> {
     let mut twists: Vec<Twist> = Vec::new();
     let found = TWISTED.iter().flat_map(|finder| finder.find_iter(text));
     for found in found.filter(|found| starts_word(text.as_bytes(), found.start())) {
